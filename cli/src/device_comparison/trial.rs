@@ -110,7 +110,7 @@ impl Trial {
         let scored = scored.clone();
         let error = first_batch(config, &split, device)?;
         let clock = Clock::new(device);
-        let start = config.start_ranker(device)?;
+        let start = config.start_ranker(None, device)?;
         let fit_options = FitOptions { start: start.as_ref(), progress: &clock, ..FitOptions::new(device) };
         let documents = split.train.documents();
         let fitting = Instant::now();

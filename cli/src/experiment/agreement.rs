@@ -41,16 +41,11 @@ impl ExperimentConfig {
             let expected = format!("a learner whose work {processes} processes can share: {}", with.join(", "));
             return Err(Refusal::new("learner.kind", format!("`{kind}`"), expected));
         };
-        if !entry.parameters().contains_key(SHARDS) {
-            return Ok(());
+        if entry.parameters().contains_key(SHARDS) && self.shards() < processes {
+            let expected = format!("at least {processes}, the number of processes");
+            return Err(Refusal::new("learner.shards", self.shards(), expected));
         }
-        match self.shards() {
-            shards if shards < processes => {
-                let expected = format!("at least {processes}, the number of processes");
-                Err(Refusal::new("learner.shards", shards, expected))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 

@@ -109,6 +109,11 @@ pub enum ExperimentError {
 }
 
 impl ExperimentError {
+    /// Adds the label of a job to the error that ended it.
+    pub(super) fn job(label: String) -> impl FnOnce(Self) -> Self {
+        move |source| Self::Job { label, source: Box::new(source) }
+    }
+
     /// Returns the operating system's error, if a file or folder of the run cannot be written.
     pub fn unwritable(&self) -> Option<&io::Error> {
         match self {

@@ -1,23 +1,27 @@
-//! One fit: a split is normalized, the learner trains a ranker on it, and measures are computed.
+//! One fit: a split is normalized, the learner trains a ranker on it, and measures are computed. The members of
+//! `[[members]]` are fitted one after the other, each as a separate experiment, and their rankers are joined.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 use burn::tensor::{DType, Device};
-use burn_rank::data::{Normalizer, RankingDataset};
+use burn_rank::data::{DataError, Normalizer, RankingDataset};
 use burn_rank::learner::{
     FitContext, Importance, Interrupt, Job, LearnerError, PositionFactor, Progress, Round, StopReason,
 };
 use burn_rank::measure::{Evaluation, evaluate};
-use burn_rank::ranker::{Metadata, Model, Ranker};
+use burn_rank::ranker::{Member, Members, Metadata, Model, Ranker};
+use burn_rank::refusal::Refusal;
 use burn_rank::scorer::Scorer;
-use burn_rank::workbench::Approximation;
-use burn_rank::workbench::{normalizer, predict_together};
+use burn_rank::seed::seed_for;
+use burn_rank::workbench::{Approximation, normalizer, predict_together};
+use serde::{Deserialize, Serialize};
 
-use super::config::{Experiment, ExperimentConfig};
-use super::error::ExperimentError;
+use super::config::{Experiment, ExperimentConfig, Standardize};
+use super::error::{ExperimentError, OutputError};
 use super::extreme_queries::ExtremeQueries;
-use super::members::{MemberReport, fit_members};
+use super::folder::MEMBER;
 use super::split::Split;
 
 /// The measures on each set of queries, keyed by the name of the set.
@@ -27,7 +31,7 @@ pub type Evaluations = BTreeMap<&'static str, Evaluation>;
 pub struct FitOptions<'a> {
     /// The device for tensor operations.
     pub device: &'a Device,
-    /// The ranker that the fit starts from ([`ExperimentConfig::start_ranker`]).
+    /// The ranker that the fit starts from.
     pub start: Option<&'a Ranker>,
     /// The folder in which the learner keeps its state and logs. A fit whose state is in the folder continues.
     pub directory: Option<&'a Path>,
@@ -70,6 +74,36 @@ pub struct Fit {
     pub members: Vec<MemberReport>,
 }
 
+/// The fit of one member, as reports have it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemberReport {
+    /// The name of the member.
+    pub name: String,
+    /// The weight of its standardized scores.
+    pub weight: f64,
+    /// The constant that its scores are divided by, with `standardize = "fixed"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deviation: Option<f64>,
+    /// The seed of its fit.
+    pub seed: u64,
+    /// The number of completed rounds.
+    pub rounds: usize,
+    /// The number of the best round, counted from 1.
+    pub best_round: usize,
+    /// The reason why its fit ended.
+    pub stop: StopReason,
+    /// Its measures by itself, under names such as `validation ndcg@10`.
+    pub measures: BTreeMap<String, f64>,
+    /// The importance of each feature in its trees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub importance: Option<Importance>,
+    /// Its factors of positions; empty if its training does not use positions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub positions: Vec<PositionFactor>,
+    /// Every round.
+    pub history: Vec<Round>,
+}
+
 impl Fit {
     /// Returns the selection measure of the fitted ranker on validation queries. If there are none, returns the measure
     /// on training queries.
@@ -103,32 +137,17 @@ pub fn fit_in_place(
     let config = &config.fitted_to(split)?;
     split.cut(config.shards())?;
     split.check()?;
-    let mut normalizer = match options.start {
-        Some(ranker) => ranker.normalizer().clone(),
-        None => Normalizer::fit(&split.train, config.normalizer),
-    };
     let data_hash = split.train.data_hash();
-    for data in split.sets_mut() {
-        normalizer.apply(data)?;
-    }
-    if config.indicates_missing() {
-        normalizer = normalizer::with_indicators(normalizer, &split.train);
-        split.sets_mut().for_each(|data| normalizer::fill(&normalizer, data));
-    }
-    fit_normalized(config, split, normalizer, data_hash, seed, options)
-}
-
-/// Fits the ranker to data that are already normalized, and computes its measures.
-fn fit_normalized(
-    config: &Experiment,
-    split: &Split,
-    normalizer: Normalizer,
-    data_hash: String,
-    seed: u64,
-    options: &FitOptions,
-) -> Result<Fit, ExperimentError> {
-    let Split { train, validation, .. } = split;
-    let context = context(config, seed, options);
+    let normalizer = normalize(config, split, options.start)?;
+    let Split { train, validation, .. } = &*split;
+    let context = FitContext {
+        device: options.device.clone(),
+        seed,
+        selection: config.selection(),
+        directory: options.directory,
+        progress: options.progress,
+        interrupt: options.interrupt.clone(),
+    };
     check_measures(config, split)?;
     let approximation = approximation(config, train)?;
     let started = options.start.map(|ranker| config.built.starting_from(ranker.model())).transpose()?;
@@ -136,9 +155,11 @@ fn fit_normalized(
 
     let scores = |data: &RankingDataset| Ok(predict_together(&fitted.model, data, options.device));
     let (evaluations, extremes) = measured(config, split, scores)?;
+    // The names of the original features, without the columns that the normalizer adds.
+    let names: Vec<String> = train.feature_names.iter().take(normalizer.features()).cloned().collect();
     let metadata = Metadata {
-        feature_names: feature_names(train, &normalizer),
-        config: config.normalized_by(normalizer.kind()).resolved(),
+        feature_names: Some(names).filter(|names| !names.is_empty()),
+        config: ExperimentConfig { normalizer: normalizer.kind(), ..config.config.clone() }.resolved(),
         convention: config.measure.convention.clone(),
         measures: named(&evaluations),
         data_hash,
@@ -160,8 +181,101 @@ fn fit_normalized(
     })
 }
 
+/// Fits the normalizer, or takes that of the ranker from which the fit starts, and normalizes all sets.
+fn normalize(config: &Experiment, split: &mut Split, start: Option<&Ranker>) -> Result<Normalizer, DataError> {
+    let mut normalizer = match start {
+        Some(ranker) => ranker.normalizer().clone(),
+        None => Normalizer::fit(&split.train, config.normalizer),
+    };
+    split.sets_mut().try_for_each(|data| normalizer.apply(data))?;
+    if config.indicates_missing() {
+        normalizer = normalizer::with_indicators(normalizer, &split.train);
+        split.sets_mut().for_each(|data| normalizer::fill(&normalizer, data));
+    }
+    Ok(normalizer)
+}
+
+/// Fits all members and joins them. A stopped fit joins the members that were fitted before it was stopped. Each member
+/// keeps its state in a separate folder. A run that was stopped continues with the member that was being fitted, because
+/// a finished fit ends at once when it is resumed.
+///
+/// # Errors
+/// As [`fit`]; the error of a member names it.
+fn fit_members(config: &Experiment, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
+    check_measures(config, split)?;
+    if config.standardize == Standardize::Fixed && split.validation.is_none() {
+        let expected = "\"query\", or validation queries, whose deviations are the constants";
+        return Err(Refusal::new("standardize", "\"fixed\"", expected).into());
+    }
+    let mut resolved = config.config.clone();
+    let (mut reports, mut members, mut stop) = (Vec::new(), Vec::new(), StopReason::Completed);
+    for (number, (member, experiment)) in config.config.members.iter().zip(&*config.member_experiments).enumerate() {
+        // The first member has the seed of the run.
+        let seed = if number == 0 { seed } else { seed_for(seed, "members", number as u64) };
+        let directory = options.directory.map(|folder| folder.join(format!("{MEMBER}{}", number + 1)));
+        if let Some(folder) = &directory {
+            fs::create_dir_all(folder).map_err(OutputError::unwritable(folder))?;
+        }
+        let interrupt = options.interrupt.clone();
+        let own = FitOptions { directory: directory.as_deref(), interrupt, start: None, ..*options };
+        let fitted =
+            fit(experiment, split, seed, &own).map_err(ExperimentError::job(format!("member `{}`", member.name)))?;
+        resolved.members[number].normalizer = fitted.ranker.normalizer().kind();
+        reports.push(MemberReport {
+            name: member.name.clone(),
+            weight: member.weight,
+            deviation: None,
+            seed,
+            rounds: fitted.history.len(),
+            best_round: fitted.best_round,
+            stop: fitted.stop,
+            measures: named(&fitted.evaluations),
+            importance: fitted.importance,
+            positions: fitted.positions,
+            history: fitted.history,
+        });
+        members.push(Member { name: member.name.clone(), weight: member.weight, ranker: fitted.ranker });
+        if fitted.stop == StopReason::Interrupted {
+            stop = fitted.stop;
+            // The best ranker so far needs a weight, even if the finished members have the weight 0.
+            if members.iter().all(|member| member.weight == 0.0) {
+                members.iter_mut().for_each(|member| member.weight = 1.0);
+            }
+            break;
+        }
+    }
+    let mut members = Members::new(members)?;
+    if let (Standardize::Fixed, Some(validation)) = (config.standardize, &split.validation) {
+        members = members.with_fixed_deviations(validation, options.device)?;
+        let deviations = members.fixed_deviations().into_iter().flatten();
+        reports.iter_mut().zip(deviations).for_each(|(report, deviation)| report.deviation = Some(*deviation));
+    }
+    let ranker = Ranker::of_members(members)?;
+    let (evaluations, extremes) = measured(config, split, |data| Ok(ranker.predict(data, options.device)?))?;
+    let metadata = Metadata {
+        config: resolved.resolved(),
+        convention: config.measure.convention.clone(),
+        measures: named(&evaluations),
+        data_hash: split.train.data_hash(),
+        seed,
+        ..ranker.metadata().clone()
+    };
+    Ok(Fit {
+        ranker: ranker.with_metadata(metadata)?,
+        history: Vec::new(),
+        best_round: 0,
+        stop,
+        importance: None,
+        positions: Vec::new(),
+        evaluations,
+        extremes,
+        approximation: None,
+        members: reports,
+    })
+}
+
 /// Computes the measures of the scores on each set, and lists the extreme queries of the last set.
-pub(super) fn measured(
+fn measured(
     config: &ExperimentConfig,
     split: &Split,
     scores: impl Fn(&RankingDataset) -> Result<Vec<f32>, ExperimentError>,
@@ -180,17 +294,6 @@ pub(super) fn measured(
     Ok((evaluations, extremes))
 }
 
-fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -> FitContext<'a> {
-    FitContext {
-        device: options.device.clone(),
-        seed,
-        selection: config.selection(),
-        directory: options.directory,
-        progress: options.progress,
-        interrupt: options.interrupt.clone(),
-    }
-}
-
 /// Computes all measures using the labels as scores. Labels that a measure rejects are thus found before the fit.
 pub(super) fn check_measures(config: &ExperimentConfig, split: &Split) -> Result<(), ExperimentError> {
     let measures = config.measures();
@@ -203,13 +306,6 @@ pub(super) fn check_measures(config: &ExperimentConfig, split: &Split) -> Result
     })
 }
 
-/// Returns the names of the original features, without the columns that the normalizer adds; `None` if the features
-/// have no names.
-fn feature_names(train: &RankingDataset, normalizer: &Normalizer) -> Option<Vec<String>> {
-    let names = train.feature_names.iter().take(normalizer.features()).cloned().collect::<Vec<_>>();
-    Some(names).filter(|names| !names.is_empty())
-}
-
 /// Returns how the loss is approximated for the longest list; `None` if it is computed exactly by its formula.
 fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Option<Approximation>, ExperimentError> {
     let Some(loss) = &config.loss else { return Ok(None) };
@@ -219,7 +315,7 @@ fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Op
 }
 
 /// Returns the mean of each measure on each set, under a name such as `validation ndcg@10`.
-pub(super) fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
+fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
     let means = evaluations.iter().flat_map(|(set, evaluation)| evaluation.means.iter().map(move |mean| (set, mean)));
     means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
 }

@@ -14,7 +14,6 @@ mod error;
 mod extreme_queries;
 mod fit;
 mod folder;
-mod members;
 pub(crate) mod proposal;
 mod record;
 mod refit;
@@ -35,10 +34,9 @@ pub use cross_validation::{
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedQuery};
-pub use fit::{Fit, FitOptions, fit, fit_in_place, linear_weights};
+pub use fit::{Fit, FitOptions, MemberReport, fit, fit_in_place, linear_weights};
 pub(crate) use folder::{CARD, DEVICES, RUN_FILES, STUDY, is_run, json_bytes, put_right, write_page};
 pub use folder::{Claim, Identity, JOBS, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind};
-pub use members::MemberReport;
 pub use record::{
     CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures,
     PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, Standing, TrainReport, Trial,

@@ -111,20 +111,16 @@ impl Seen {
 
     /// Returns the scorer or learner to try first, with the reason.
     pub fn choice(&self) -> (Choice, String) {
-        let teaching = self.teaching();
-        if self.missing > 0 {
-            return (Choice::Trees, "values are missing, and trees accept them".to_string());
-        }
-        if teaching < FEW {
-            let found = counted(teaching, "training query");
-            let are = if teaching == 1 { "is" } else { "are" };
-            return (
-                Choice::Linear,
-                format!("{found} with two labels {are} too few for more than a weight per feature"),
-            );
-        }
-        let why = "on most data, a small one with dropout is as good as tuned trees or better";
-        (Choice::Network, why.to_string())
+        let (choice, why) = match self.teaching() {
+            _ if self.missing > 0 => (Choice::Trees, "values are missing, and trees accept them"),
+            FEW.. => (Choice::Network, "on most data, a small one with dropout is as good as tuned trees or better"),
+            few => {
+                let (found, are) = (counted(few, "training query"), if few == 1 { "is" } else { "are" });
+                let why = format!("{found} with two labels {are} too few for more than a weight per feature");
+                return (Choice::Linear, why);
+            }
+        };
+        (choice, why.to_string())
     }
 
     /// Returns whether `cv` can run. `cv` needs folds, a test set, or enough queries to divide into folds.
@@ -154,30 +150,27 @@ impl Seen {
 
     /// Describes the sets of queries in a phrase for the configuration's comment.
     pub fn sets(&self) -> String {
-        match &self.source {
-            Source::Folds(_, count) => counted(*count, "fold"),
-            Source::Files { validation, test, .. } => match (validation.is_empty(), test.is_empty(), self.folds) {
-                (.., Some(folds)) => format!("one, which cv splits into {folds} folds by query"),
-                (true, true, None) => "one, too small for folds; rounds are chosen on the training queries".to_string(),
-                (false, true, _) => {
-                    "training and validation queries; without a test set, cv has nothing to test on".into()
-                }
-                (true, false, _) => "training and test queries; rounds are chosen on the training queries".to_string(),
-                (false, false, _) => "training, validation and test queries".to_string(),
-            },
-        }
+        let (validation, test) = match &self.source {
+            Source::Folds(_, count) => return counted(*count, "fold"),
+            Source::Files { validation, test, .. } => (!validation.is_empty(), !test.is_empty()),
+        };
+        let sets = match (validation, test, self.folds) {
+            (.., Some(folds)) => return format!("one, which cv splits into {folds} folds by query"),
+            (false, false, None) => "one, too small for folds; rounds are chosen on the training queries",
+            (true, false, _) => "training and validation queries; without a test set, cv has nothing to test on",
+            (false, true, _) => "training and test queries; rounds are chosen on the training queries",
+            (true, true, _) => "training, validation and test queries",
+        };
+        sets.to_string()
     }
 
     /// Returns the text of the configuration file; its comment shows `command`, which runs it.
     pub fn configuration(&self, command: &str) -> String {
         let (choice, why) = self.choice();
-        let scorer_of = |name: &str| {
-            let table = table("scorer", scorer(choice));
-            format!("\n# Read by the learner `gradient`. A {name}: {why}.\n{table}")
-        };
+        let own = table("scorer", scorer(choice));
         let scorer = match choice {
-            Choice::Linear => scorer_of("linear scorer"),
-            Choice::Network => scorer_of("perceptron"),
+            Choice::Linear => format!("\n# Read by the learner `gradient`. A linear scorer: {why}.\n{own}"),
+            Choice::Network => format!("\n# Read by the learner `gradient`. A perceptron: {why}.\n{own}"),
             // The network has its scorer in the grid.
             Choice::Trees => String::new(),
         };
@@ -192,7 +185,9 @@ impl Seen {
             _ => "Adam at a constant rate, until 20 epochs bring no improvement.".to_string(),
         };
         let (data, learner) = (self.data(), table("learner", &self.learner(choice)));
-        let (measure, folds, others) = (self.measure(), self.cuts(), self.others(choice));
+        let why_folds = "`cv` tests on each fold once. Folds are split by query: all rows of a query are in one fold.";
+        let folds = self.folds.map(|folds| format!("\n# {why_folds}\n[cv]\nsplit = {folds}\n")).unwrap_or_default();
+        let (measure, others) = (self.measure(), self.others(choice));
         format!(
             "# A first configuration, written by `burn-rank init`. `burn-rank help config` lists all keys.\n#   \
              {command}\nseed = {SEED}\n\
@@ -223,12 +218,6 @@ impl Seen {
         format!("\n{about}[measure]\nconvention = {convention}\nselect = \"{select}\"\nreport = {report}\n")
     }
 
-    /// Returns a `[cv]` section for queries that are divided into folds.
-    fn cuts(&self) -> String {
-        let why = "`cv` tests on each fold once. Folds are split by query: all rows of a query are in one fold.";
-        self.folds.map_or_else(String::new, |folds| format!("\n# {why}\n[cv]\nsplit = {folds}\n"))
-    }
-
     fn data(&self) -> String {
         let path = |path: &PathBuf| toml::Value::from(path.display().to_string()).to_string();
         let list = |paths: &[PathBuf]| format!("[{}]", paths.iter().map(path).collect::<Vec<_>>().join(", "));
@@ -242,13 +231,8 @@ impl Seen {
                 }
             }
         }
-        let (mut columns, mut read) = (Map::new(), Map::new());
-        for (key, value) in self.read.clone() {
-            match key.strip_prefix("columns.") {
-                Some(column) => columns.insert(column.to_string(), value),
-                None => read.insert(key, value),
-            };
-        }
+        let of_columns = |(key, _): &(String, Value)| key.starts_with("columns.");
+        let (columns, mut read): (Map, Map) = self.read.clone().into_iter().partition(of_columns);
         if self.missing > 0 {
             read.entry("missing".to_string()).or_insert(Value::from("indicator"));
         }
@@ -258,7 +242,9 @@ impl Seen {
         for (section, keys) in [("data.columns", columns), ("data.read", read)] {
             if !keys.is_empty() {
                 // Lists and strings look the same in TOML as in JSON.
-                let lines: String = keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+                let line =
+                    |(key, value): (&String, &Value)| format!("{} = {value}\n", key.trim_start_matches("columns."));
+                let lines: String = keys.iter().map(line).collect();
                 text += &format!("\n{}", table(section, &lines));
             }
         }

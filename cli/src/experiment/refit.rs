@@ -52,12 +52,11 @@ impl Chosen {
     /// Returns a [`ConfigError`] if a key is invalid for these data.
     pub fn configuration(&self, data: &DataConfig) -> Result<(Document, Experiment), ConfigError> {
         let mut config = ExperimentConfig { data: data.clone(), ..self.config.clone().without_choice() };
-        match config.members.is_empty() {
-            true => config.measure.round = Some(self.round()),
-            false => {
-                let members = config.members.iter_mut().zip(&self.member_rounds);
-                members.for_each(|(member, rounds)| member.round = Some(median(rounds)));
-            }
+        if config.members.is_empty() {
+            config.measure.round = Some(self.round());
+        }
+        for (member, rounds) in config.members.iter_mut().zip(&self.member_rounds) {
+            member.round = Some(median(rounds));
         }
         again(&config)
     }
@@ -106,7 +105,9 @@ impl ExperimentConfig {
         self.check_refit(splits.count())?;
         let mut data = self.data.of_all(&splits)?;
         data.columns.drop.extend(self.split_column());
-        let (_, config) = again(&Self { data: data.clone(), ..self.clone().without_unread().without_choice() })?;
+        let mut config = Self { data: data.clone(), ..self.clone().without_choice() };
+        config.leave_out_unread(|_| false);
+        let (_, config) = again(&config)?;
         drop(splits);
         drop(config.data.told_split(config.seed)?);
         Ok(data)

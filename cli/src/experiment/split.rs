@@ -10,7 +10,7 @@ use burn_rank::workbench::text::counted;
 use burn_rank::workbench::{self, FileWidth, Keys, Like, absent_in_words, fewer_features, read_like};
 
 use super::config::{DataConfig, SplitBy, SplitConfig, SyntheticConfig};
-use super::teacher::{Rows, Teacher, without};
+use super::teacher::{Rows, teach, without};
 
 /// Training, validation and test queries; the latter two may be absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,22 +114,7 @@ impl DataConfig {
 
     /// Reads one fold, without checking its feature values.
     pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Told, DataError> {
-        let whole = Self { teacher: None, ..self.clone() };
-        let mut told =
-            whole.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))?;
-        if let Some(teacher) = &self.teacher {
-            let Split { train, validation, test, .. } = told.split;
-            // A run may score the queries of other folds too.
-            let unknown = |names| {
-                let names = without(names, validation.iter().chain(&test));
-                let rows = if names.is_empty() { Rows::default() } else { self.rows_of_folds()? };
-                Ok(names.into_iter().filter(|name| rows.query(name).is_none()).collect())
-            };
-            let (train, warning) = Teacher::open(teacher, || self.rows_of_folds())?.teach(train, unknown)?;
-            told.split = Split { train, validation, test, ..told.split };
-            told.warnings.extend(warning);
-        }
-        Ok(told)
+        self.read_split(fold.number, &fold.train, &fold.validation, &fold.test)
     }
 
     /// Returns the rows of all folds: the test queries of each, in the order of the folders or parts.
@@ -154,16 +139,25 @@ impl DataConfig {
         Ok(folds.into_iter().map(|fold| fold.test).collect())
     }
 
-    /// Gives the training queries, which are all queries of the rows, the scores of the teacher, if there is one. Also
-    /// returns the warnings about it. `others` are the queries on which training selects and tests.
+    /// Gives the training queries the scores of the teacher, if there is one. Also returns the warnings about it. `others`
+    /// are the queries on which training selects and tests.
     fn taught<'a>(
         &self,
         train: RankingDataset,
         others: impl Iterator<Item = &'a RankingDataset>,
     ) -> Result<(RankingDataset, Vec<String>), DataError> {
         let Some(teacher) = &self.teacher else { return Ok((train, Vec::new())) };
-        let unknown = |names| Ok(without(names, others));
-        let (train, warning) = Teacher::open(teacher, || Ok(Rows::of(&train)))?.teach(train, unknown)?;
+        let rows = |train: &RankingDataset| match &self.folds {
+            Some(_) => self.rows_of_folds(),
+            None => Ok(Rows::of(train)),
+        };
+        let unknown = |names| {
+            let names = without(names, others);
+            // A run may score the queries of other folds too.
+            let rows = if names.is_empty() { Rows::default() } else { self.rows_of_folds()? };
+            Ok(names.into_iter().filter(|name| rows.query(name).is_none()).collect())
+        };
+        let (train, warning) = teach(teacher, train, rows, unknown)?;
         Ok((train, warning.into_iter().collect()))
     }
 
@@ -208,9 +202,11 @@ impl DataConfig {
         let (mut widths, mut moved) = (Vec::new(), Vec::new());
         // The source of the expected number of features, for messages.
         let of_train = self.read.features.is_none().then_some(", as in the training data");
+        let of_folds = self.folds.is_some();
         let mut read = |paths: &[PathBuf], options: &ReadOptions, key, like: &Like| {
             let inputs = paths.iter().map(Input::from_path);
-            let mut read = read_like(inputs, options, like).map_err(about(key))?;
+            let mut read =
+                read_like(inputs, options, like).map_err(about(if of_folds { "data.folds" } else { key }))?;
             widths.append(&mut read.widths);
             let mut data = read.data;
             moved.extend(moved_in_words(key, &data));

@@ -54,41 +54,29 @@ impl DataConfig {
     /// Returns a [`DataError`] if a folder or a dataset to divide cannot be read. Returns [`DataError::Refused`] if a
     /// fold does not exist, or if the data have neither folds nor a test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Splits, DataError> {
-        let mut warnings = Vec::new();
-        let mut warn = |label: &str, told: Vec<String>| {
-            warnings.extend(told.into_iter().map(|warning| (label.to_string(), warning)));
-        };
-        let source = match (&self.folds, &cv.split) {
+        let (source, label, warnings) = match (&self.folds, &cv.split) {
             (Some(folder), _) => {
                 let folds = asked(&cv.folds, discover(folder)?, |fold| fold.number)?;
-                Source::Files { data: Box::new(self.clone()), folds, last: Mutex::new(None) }
+                (Source::Files { data: Box::new(self.clone()), folds, last: Mutex::new(None) }, "", Vec::new())
             }
             (None, Some(FoldsConfig { folds, by })) => {
-                let (whole, keys) = match by {
-                    SplitBy::Query => {
-                        let told = self.told_split(seed)?;
-                        warn("all folds", told.warnings);
-                        (told.split.train, None)
-                    }
-                    by => {
-                        let (whole, keys, told) = self.read_keyed(by)?;
-                        whole.check_values()?;
-                        warn("all folds", told);
-                        (whole, keys)
-                    }
+                let (whole, keys, warnings) = match by {
+                    SplitBy::Query => self.told_split(seed).map(|told| (told.split.train, None, told.warnings))?,
+                    by => self.read_keyed(by)?,
                 };
+                whole.check_values()?;
                 let folds = workbench::folds::split_by(&whole, keys.as_ref(), *folds, seed);
                 let folds = asked(&cv.folds, folds.map_err(|refusal| refusal.at("cv.split"))?, |fold| fold.number)?;
-                Source::Queries { whole: Box::new(whole), folds }
+                (Source::Queries { whole: Box::new(whole), folds }, "all folds", warnings)
             }
             (None, None) => {
                 self.check_test()?;
-                let told = self.told_split(seed)?;
-                warn("fold 1", told.warnings);
-                asked(&cv.folds, vec![told.split.fold], |fold| *fold)?;
-                Source::One(Box::new(told.split))
+                let Told { split, warnings } = self.told_split(seed)?;
+                asked(&cv.folds, vec![split.fold], |fold| *fold)?;
+                (Source::One(Box::new(split)), "fold 1", warnings)
             }
         };
+        let warnings = warnings.into_iter().map(|warning| (label.to_string(), warning)).collect();
         Ok(Splits { warnings: Mutex::new(warnings), ..Splits::new(source) })
     }
 
@@ -181,12 +169,9 @@ impl Splits {
         match &self.source {
             Source::Files { data, folds, last } => {
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-                let split = match last.take() {
-                    Some((held, split)) if held == at => split,
-                    other => {
-                        drop(other);
-                        Arc::new(self.read_files(data, &folds[at], at)?)
-                    }
+                let split = match last.take().filter(|(held, _)| *held == at) {
+                    Some((_, split)) => split,
+                    None => Arc::new(self.read_files(data, &folds[at], at)?),
                 };
                 *last = again.then(|| (at, split.clone()));
                 drop(last);
@@ -196,12 +181,8 @@ impl Splits {
                 let Fold { number, train, validation, test, .. } = &folds[at];
                 // Only training queries have weights.
                 let other = |queries: &[usize]| Some(whole.select(queries).without_weights());
-                Ok(Split {
-                    fold: *number,
-                    train: whole.select(train),
-                    validation: other(validation),
-                    test: other(test),
-                })
+                let (validation, test) = (other(validation), other(test));
+                Ok(Split { fold: *number, train: whole.select(train), validation, test })
             }
             Source::One(split) => Ok((**split).clone()),
         }

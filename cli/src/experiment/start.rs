@@ -67,12 +67,8 @@ impl ExperimentConfig {
         if self.start.is_some() {
             return Err(Refusal::fault("start", words));
         }
-        match self.data.memory {
-            Some(memory) => {
-                Err(Refusal::new("data.memory", memory, "none: `cv` holds the data in memory; `train` streams them"))
-            }
-            None => Ok(()),
-        }
+        let Some(memory) = self.data.memory else { return Ok(()) };
+        Err(Refusal::new("data.memory", memory, "none: `cv` holds the data in memory; `train` streams them"))
     }
 
     /// If a run starts from the ranker in its own folder, makes it start from a copy instead. The copy is kept in the
@@ -96,20 +92,17 @@ impl ExperimentConfig {
     }
 
     /// Loads the ranker from which the fit starts, or returns `None` if no ranker is configured. The fit then uses this
-    /// ranker's normalizer.
+    /// ranker's normalizer. `copied` is the path from which [`start_from_copy`](Self::start_from_copy) copies.
     ///
     /// # Errors
     /// Returns [`ExperimentError::Ranker`] for a file that is not a ranker. Returns [`ExperimentError::Refused`] if the
     /// ranker's normalizer is not of the configured kind.
-    pub fn start_ranker(&self, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
-        self.start.as_ref().map(|path| self.load_start(path, device)).transpose()
-    }
-
-    /// Loads the starting ranker from `path`.
-    ///
-    /// # Errors
-    /// As [`start_ranker`](Self::start_ranker).
-    pub(crate) fn load_start(&self, path: &Path, device: &Device) -> Result<Ranker, ExperimentError> {
+    pub(crate) fn start_ranker(
+        &self,
+        copied: Option<&PathBuf>,
+        device: &Device,
+    ) -> Result<Option<Ranker>, ExperimentError> {
+        let Some(path) = copied.or(self.start.as_ref()) else { return Ok(None) };
         let ranker = Ranker::load(&ranker_file(path)?, device)?;
         let kind = ranker.normalizer().kind();
         if kind != self.normalizer && self.normalizer != NormalizerKind::Auto {
@@ -118,6 +111,6 @@ impl ExperimentConfig {
             let expected = format!("{}, as in the configuration", name(self.normalizer));
             return Err(Refusal::new("start", found, expected).into());
         }
-        Ok(ranker)
+        Ok(Some(ranker))
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use burn_rank::data::letor::{Missing, ReadOptions};
 use burn_rank::data::trec::{read_run, read_run_scores};
@@ -59,106 +59,84 @@ impl Rows {
         self.query_of.len()
     }
 
+    /// Returns the scores of the documents of a dataset, given one score for each row; NaN where there is none.
+    fn meet(&self, data: &RankingDataset, scores: &[f32]) -> Result<Vec<f32>, DataError> {
+        let mut found = Vec::with_capacity(data.documents());
+        for (query, name) in data.query_ids.iter().enumerate() {
+            let (rows, documents) = (self.query(name), data.range(query).len());
+            let rows = rows.filter(|rows| rows.len() == documents).ok_or_else(|| {
+                let count = rows.map_or("none".to_owned(), |rows| counted(rows.len(), "row"));
+                let expected = format!("{}, as in the training data", counted(documents, "row"));
+                Refusal::new(KEY, format!("{count} of query `{}`", shortened(name, 40)), expected)
+            })?;
+            found.extend(rows.iter().map(|&row| scores[row]));
+        }
+        Ok(found)
+    }
+
     /// Returns the rows of a query's documents.
     pub(super) fn query(&self, name: &str) -> Option<&[usize]> {
         self.of_query.get(name).map(Vec::as_slice)
     }
 }
 
-/// Where the scores of a teacher come from.
-pub(super) enum Teacher {
-    /// A score for each row of the data, NaN where there is none.
-    Rows { rows: Rows, scores: Vec<f32>, path: PathBuf },
-    /// A TREC run, which names queries and documents.
-    Run(PathBuf),
-    /// A saved ranker.
-    Ranker(Box<Ranker>, PathBuf),
-}
-
-impl Teacher {
-    /// Opens a file of scores or a ranker. `rows` returns the rows of the data, which only a file of rows needs.
-    ///
-    /// # Errors
-    /// Returns a [`DataError`] for a file that cannot be read, or whose scores do not fit the data.
-    pub(super) fn open(path: &Path, rows: impl FnOnce() -> Result<Rows, DataError>) -> Result<Self, DataError> {
-        let kind = if path.is_dir() { Some(FileKind::Ranker) } else { FileKind::of_file(path) };
-        let refused = |message: String| refuse(path, message);
-        match kind {
-            Some(kind) if kind.is_ranker() => {
-                let file = ranker_file(path).map_err(|error| Refusal::fault(KEY, error))?;
-                let ranker = Ranker::open(&file, &workbench::host()).map_err(|error| refused(error.to_string()))?;
-                Ok(Self::Ranker(Box::new(ranker), path.to_path_buf()))
+/// Gives training queries the scores of the teacher at `path`. Also returns a warning if the teacher is known to have seen
+/// them. `rows` returns the rows of the data, which only a file of rows needs. A run may hold other queries of the data:
+/// of some names, `unknown` returns those that no data set has.
+///
+/// # Errors
+/// Returns a [`DataError`] for a file that cannot be read, or whose scores do not fit the data or the queries.
+pub(super) fn teach(
+    path: &Path,
+    data: RankingDataset,
+    rows: impl FnOnce(&RankingDataset) -> Result<Rows, DataError>,
+    unknown: impl FnOnce(Vec<String>) -> Result<Vec<String>, DataError>,
+) -> Result<(RankingDataset, Option<String>), DataError> {
+    let kind = if path.is_dir() { Some(FileKind::Ranker) } else { FileKind::of_file(path) };
+    let mut warning = None;
+    let scores = match kind {
+        Some(kind) if kind.is_ranker() => {
+            let file = ranker_file(path).map_err(|error| Refusal::fault(KEY, error))?;
+            let ranker = Ranker::open(&file, &workbench::host()).map_err(|error| refuse(path, error.to_string()))?;
+            let named = ranker.metadata().feature_names.as_ref().filter(|_| !data.feature_names.is_empty());
+            if named.is_some_and(|names| *names != data.feature_names) {
+                let expected = "a ranker with the features of the data, in the same order";
+                return Err(refuse(path, format!("found a ranker with other features, expected {expected}")));
             }
-            Some(FileKind::TrecRun) => Ok(Self::Run(path.to_path_buf())),
-            Some(FileKind::Numbers) => {
-                let rows = rows()?;
-                Ok(Self::Rows { scores: of_lines(path, &rows)?, rows, path: path.to_path_buf() })
+            if ranker.metadata().data_hash == data.data_hash() {
+                warning = Some(format!(
+                    "the teacher {} was trained on these queries, so its scores depend on their labels; `cv --scores` \
+                     writes scores of rankers that were not trained on them",
+                    path.display()
+                ));
             }
-            Some(FileKind::Separated { .. } | FileKind::Columnar(_)) => {
-                let rows = rows()?;
-                Ok(Self::Rows { scores: of_table(path, &rows)?, rows, path: path.to_path_buf() })
-            }
-            other => {
-                let found = other.map_or("no file that can be read", FileKind::in_words);
-                let expected = "a table of `cv --scores`, one score per line, a TREC run or a ranker";
-                Err(refused(format!("found {found}, expected {expected}")))
-            }
+            ranker.predict(&data, &workbench::host()).map_err(|error| refuse(path, error.to_string()))?
         }
+        Some(FileKind::TrecRun) => {
+            let run = read_run(path, |_, _| Ok::<_, DataError>(()))?;
+            let names = run.queries.into_iter().map(|(name, ())| name).collect();
+            if let Some(name) = unknown(without(names, [&data]))?.first() {
+                return Err(refuse_query(path, name));
+            }
+            let scores = read_run_scores(path, &data)?;
+            scores.into_iter().map(|score| if score.is_infinite() { f32::NAN } else { score }).collect()
+        }
+        Some(FileKind::Numbers | FileKind::Separated { .. } | FileKind::Columnar(_)) => {
+            let rows = rows(&data)?;
+            let of_rows = if kind == Some(FileKind::Numbers) { of_lines(path, &rows)? } else { of_table(path, &rows)? };
+            rows.meet(&data, &of_rows)?
+        }
+        other => {
+            let found = other.map_or("no file that can be read", FileKind::in_words);
+            let expected = "a table of `cv --scores`, one score per line, a TREC run or a ranker";
+            return Err(refuse(path, format!("found {found}, expected {expected}")));
+        }
+    };
+    if scores.iter().all(|score| score.is_nan()) {
+        let message = "found no score of a training query, expected one for at least one training document";
+        return Err(refuse(path, message.to_owned()));
     }
-
-    /// Gives training queries the scores of the teacher. Also returns a warning if the teacher is known to have seen
-    /// them. A run may hold other queries of the data: of some names, `unknown` returns those that no data set has.
-    ///
-    /// # Errors
-    /// Returns a [`DataError`] if the scores do not fit the queries.
-    pub(super) fn teach(
-        &self,
-        data: RankingDataset,
-        unknown: impl FnOnce(Vec<String>) -> Result<Vec<String>, DataError>,
-    ) -> Result<(RankingDataset, Option<String>), DataError> {
-        let (mut scores, mut warning) = (Vec::new(), None);
-        match self {
-            Self::Rows { rows, scores: given, .. } => {
-                for (query, name) in data.query_ids.iter().enumerate() {
-                    let documents = data.range(query).len();
-                    let found = rows.query(name).filter(|found| found.len() == documents).ok_or_else(|| {
-                        let found = rows.query(name).map_or("none".to_owned(), |rows| counted(rows.len(), "row"));
-                        let expected = format!("{}, as in the training data", counted(documents, "row"));
-                        Refusal::new(KEY, format!("{found} of query `{}`", shortened(name, 40)), expected)
-                    })?;
-                    scores.extend(found.iter().map(|&row| given[row]));
-                }
-            }
-            Self::Run(path) => {
-                if let Some(name) = unknown(without(names_of_run(path)?, [&data]))?.first() {
-                    return Err(refuse_query(path, name));
-                }
-                scores = read_run_scores(path, &data)?;
-                scores.iter_mut().filter(|score| score.is_infinite()).for_each(|score| *score = f32::NAN);
-            }
-            Self::Ranker(ranker, path) => {
-                let named = ranker.metadata().feature_names.as_ref().filter(|_| !data.feature_names.is_empty());
-                if named.is_some_and(|names| *names != data.feature_names) {
-                    let expected = "a ranker with the features of the data, in the same order";
-                    return Err(refuse(path, format!("found a ranker with other features, expected {expected}")));
-                }
-                scores = ranker.predict(&data, &workbench::host()).map_err(|error| refuse(path, error.to_string()))?;
-                if ranker.metadata().data_hash == data.data_hash() {
-                    warning = Some(format!(
-                        "the teacher {} was trained on these queries, so its scores depend on their labels; `cv \
-                         --scores` writes scores of rankers that were not trained on them",
-                        path.display()
-                    ));
-                }
-            }
-        }
-        if scores.iter().all(|score| score.is_nan()) {
-            let (Self::Rows { path, .. } | Self::Run(path) | Self::Ranker(_, path)) = self;
-            let message = "found no score of a training query, expected one for at least one training document";
-            return Err(refuse(path, message.to_owned()));
-        }
-        Ok((data.with_teacher(scores)?, warning))
-    }
+    Ok((data.with_teacher(scores)?, warning))
 }
 
 fn refuse(path: &Path, message: String) -> DataError {
@@ -172,12 +150,6 @@ pub(super) fn without<'a>(names: Vec<String>, sets: impl IntoIterator<Item = &'a
     }
     let known: HashSet<&str> = sets.into_iter().flat_map(|set| &set.query_ids).map(String::as_str).collect();
     names.into_iter().filter(|name| !known.contains(name.as_str())).collect()
-}
-
-/// Returns the names of a run's queries.
-fn names_of_run(path: &Path) -> Result<Vec<String>, DataError> {
-    let run = read_run(path, |_, _| Ok::<_, DataError>(()))?;
-    Ok(run.queries.into_iter().map(|(name, ())| name).collect())
 }
 
 /// Rejects a query of a run, at its first line there.
@@ -283,8 +255,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
-        let teacher = Teacher::open(&path, || Ok(Rows::of(&data())));
-        let taught = teacher.and_then(|teacher| teacher.teach(data(), |names| Ok(without(names, [&other()]))));
+        let taught = teach(&path, data(), |data| Ok(Rows::of(data)), |names| Ok(without(names, [&other()])));
         let place = format!("{}/", folder.path().display());
         taught.map(|(data, _)| data.teacher).map_err(|error| error.to_string().replace(&place, ""))
     }

@@ -100,8 +100,7 @@ impl TrainRun {
             _ => None,
         };
         let resolved = config.resolved_toml(document)?;
-        let start = own_start.as_ref().or(config.start.as_ref()).map(|path| config.load_start(path, device));
-        let start_ranker = start.transpose().map_err(|error| match error {
+        let start_ranker = config.start_ranker(own_start.as_ref(), device).map_err(|error| match error {
             ExperimentError::Refused(refusal) => document.place(&refusal).into(),
             error => error,
         })?;

@@ -26,7 +26,7 @@ fn kept(bench: &Bench, run: &str) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn the_selected_fit_of_each_fold_is_kept() {
     let bench = bench();
-    let text = bench.output(&["cv", "grid.toml", "--out", "all", "--keep", "rankers,scores,runs"]);
+    let text = bench.done("cv grid.toml --out all --keep rankers,scores,runs");
     let there = kept(&bench, "all");
     let names: Vec<&str> = there.iter().map(|(name, _)| name.as_str()).collect();
     let of_fold = |fold: usize| ["run.txt", "safetensors", "scores.txt"].map(|end| format!("fold{fold}-seed1.{end}"));
@@ -35,7 +35,7 @@ fn the_selected_fit_of_each_fold_is_kept() {
     assert!(text.contains(&format!("\nkept 9 files, {bytes} bytes, in all/kept\n")), "{text}");
 
     // Without the option nothing is kept, and all else is the same.
-    let plain = bench.output(&["cv", "grid.toml", "--out", "plain"]);
+    let plain = bench.done("cv grid.toml --out plain");
     assert_eq!(
         text.replace("to all, open all/", "to plain, open plain/")
             .lines()
@@ -44,18 +44,18 @@ fn the_selected_fit_of_each_fold_is_kept() {
         plain.lines().collect::<Vec<_>>()
     );
     assert!(!bench.path("plain/kept").exists());
-    let printed = json(&bench.output(&["cv", "grid.toml", "--out", "all", "--keep", "scores", "--json"]));
+    let printed = json(&bench.done("cv grid.toml --out all --keep scores --json"));
     assert_eq!(printed["kept"]["files"][0], "kept/fold1-seed1.scores.txt");
     assert_eq!(kept(&bench, "all"), there);
 
     // The ranker, its scores and its run are the same ranking.
     let model = "all/kept/fold2-seed1.safetensors";
     bench.output(&["predict", model, "data.txt", "--run-id", "grid", "--qrels", "qrels", "--out", "whole.run"]);
-    let whole = fs::read_to_string(bench.path("whole.run")).unwrap();
-    let of_fold = fs::read_to_string(bench.path("all/kept/fold2-seed1.run.txt")).unwrap();
+    let whole = bench.text("whole.run");
+    let of_fold = bench.text("all/kept/fold2-seed1.run.txt");
     assert!(of_fold.lines().count() > 6);
     assert!(of_fold.lines().all(|line| whole.contains(line)), "the tag is the name of the experiment");
-    let scores = fs::read_to_string(bench.path("all/kept/fold2-seed1.scores.txt")).unwrap();
+    let scores = bench.text("all/kept/fold2-seed1.scores.txt");
     let mut of_run: Vec<&str> = of_fold.lines().map(|line| line.split(' ').nth(4).unwrap()).collect();
     let mut lines: Vec<&str> = scores.lines().collect();
     of_run.sort_unstable();
@@ -71,7 +71,7 @@ fn a_run_that_kept_nothing_keeps_it_when_it_is_resumed() {
     let bench = bench();
     let all = ["--keep", "rankers,scores,runs"];
     bench.output(&[&["cv", "grid.toml", "--out", "at-once"][..], &all].concat());
-    bench.output(&["cv", "grid.toml", "--out", "later"]);
+    bench.done("cv grid.toml --out later");
     let rankers = |run: &str| {
         let jobs = fs::read_dir(bench.path(run).join("jobs")).unwrap().map(|job| job.unwrap().path());
         jobs.filter(|job| job.join("ranker.safetensors").exists()).count()
@@ -80,11 +80,11 @@ fn a_run_that_kept_nothing_keeps_it_when_it_is_resumed() {
     bench.output(&[&["cv", "grid.toml", "--out", "later"][..], &all].concat());
     assert_eq!(rankers("later"), 3, "only the selected fits are made again");
     assert_eq!(kept(&bench, "later"), kept(&bench, "at-once"));
-    let report = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
+    let report = |run: &str| bench.read(&format!("{run}/report.json"));
     assert_eq!(report("later"), report("at-once"));
 
     // Files kept by another configuration do not belong to this run.
-    bench.output(&["cv", "grid.toml", "--out", "later", "--overwrite", "--set", "cv.folds=[1]"]);
+    bench.done("cv grid.toml --out later --overwrite --set cv.folds=[1]");
     assert!(!bench.path("later/kept").exists());
 }
 
@@ -95,10 +95,10 @@ fn what_a_finished_run_keeps_is_not_replaced() {
     bench.output(&keep);
     fs::write(bench.path("run/kept/notes"), "mine").unwrap();
     fs::write(bench.path("run/kept/fold1-seed1.scores.txt"), "mine").unwrap();
-    bench.output(&["cv", "grid.toml", "--out", "run", "--keep", "scores,runs"]);
-    assert_eq!(fs::read(bench.path("run/kept/fold1-seed1.scores.txt")).unwrap(), b"mine");
+    bench.done("cv grid.toml --out run --keep scores,runs");
+    assert_eq!(bench.read("run/kept/fold1-seed1.scores.txt"), b"mine");
     assert_eq!(files(&bench.path("run/kept")).len(), 7, "three runs more");
-    bench.output(&["cv", "grid.toml", "--out", "run", "--overwrite"]);
+    bench.done("cv grid.toml --out run --overwrite");
     assert!(!bench.path("run/kept").exists() && bench.path("run.old-1/kept/notes").exists());
 }
 
@@ -123,11 +123,11 @@ fn compare_measures_what_was_kept_as_it_is_asked() {
     assert_eq!(compare(&["-c", "letor"])["convention"], "letor");
 
     // A run that kept nothing has only what its report has.
-    bench.output(&["cv", "grid.toml", "--out", "plain"]);
+    bench.done("cv grid.toml --out plain");
     let message = bench.refused(&["compare", "a", "plain", "-m", "err@5"]);
     assert!(message.contains("no values of err@5, found map"), "{message}");
     // Data that have changed since are refused.
-    bench.output(&["synth", "--queries", "18", "--features", "5", "--seed", "9", "--out", "data.txt"]);
+    bench.done("synth --queries 18 --features 5 --seed 9 --out data.txt");
     let message = bench.refused(&["compare", "a", "b", "-m", "err@5"]);
     assert!(message.contains("are not those of the run; its data have changed or moved"), "{message}");
 }

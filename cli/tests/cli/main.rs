@@ -53,7 +53,7 @@ mod trec;
 mod trees;
 mod weights;
 
-pub use bench::{Bench, SMALL, files};
+pub use bench::{Bench, SMALL, files, words};
 
 /// Generated queries in `data.txt`, and `grid.toml`, a cross-validation of two points that are fitted in an instant.
 fn grid(cv: &str) -> Bench {

@@ -1,11 +1,11 @@
 //! `cv --part` and `cv --merge`: fits of independent processes in one folder, put together.
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::{Bench, SMALL, files, grid};
+use super::folders::start;
+use super::{Bench, SMALL, files, grid, words};
 
 /// Three folds, two points of a grid and two seeds: twelve fits that take an instant.
 fn bench() -> Bench {
@@ -19,7 +19,7 @@ fn parts(of: usize) -> Vec<String> {
 /// The reports and what was kept, of a run without parts and of one that was merged.
 fn assert_same(bench: &Bench, whole: &str, merged: &str) {
     assert_eq!(files(&bench.path(whole)), files(&bench.path(merged)));
-    let of = |run: &str, name: &str| fs::read(bench.path(run).join(name)).unwrap();
+    let of = |run: &str, name: &str| bench.read(&format!("{run}/{name}"));
     assert_eq!(of(whole, "report.json"), of(merged, "report.json"));
     assert_eq!(of(whole, "config.toml"), of(merged, "config.toml"));
     let kept = |run: &str| bench.path(run).join("kept");
@@ -32,7 +32,7 @@ fn assert_same(bench: &Bench, whole: &str, merged: &str) {
 #[test]
 fn parts_put_together_end_in_the_bytes_of_a_run_without_parts() {
     let bench = bench();
-    let table = bench.output(&["cv", "grid.toml", "--out", "whole", "--keep", "rankers,scores,runs"]);
+    let table = bench.done("cv grid.toml --out whole --keep rankers,scores,runs");
     for (at, part) in parts(5).iter().enumerate() {
         let said = bench.output(&["cv", "grid.toml", "--out", "merged", "--part", part, "--keep", "rankers"]);
         let fits = [3, 3, 2, 2, 2][at];
@@ -49,51 +49,40 @@ fn parts_put_together_end_in_the_bytes_of_a_run_without_parts() {
     assert_same(&bench, "whole", "merged");
     // Again, and without parts, it is still that run.
     bench.output(&merge);
-    bench.output(&["cv", "grid.toml", "--out", "merged", "--keep", "rankers,scores,runs"]);
+    bench.done("cv grid.toml --out merged --keep rankers,scores,runs");
     assert_same(&bench, "whole", "merged");
 
     // A ranker that the parts did not keep is made again if it is selected.
-    let json = bench.output(&["cv", "grid.toml", "--out", "one", "--part", "1/1", "--json"]);
+    let json = bench.done("cv grid.toml --out one --part 1/1 --json");
     assert_eq!(json, "{\"part\":\"1/1\",\"fits\":12,\"all\":12}\n");
-    bench.output(&["cv", "grid.toml", "--out", "one", "--merge", "--keep", "rankers,scores,runs"]);
+    bench.done("cv grid.toml --out one --merge --keep rankers,scores,runs");
     assert_same(&bench, "whole", "one");
     // More parts than fits: some have nothing to do.
-    let said = bench.output(&["cv", "grid.toml", "--out", "one", "--part", "15/15"]);
+    let said = bench.done("cv grid.toml --out one --part 15/15");
     assert!(said.starts_with("part 15/15 is done: 0 of the 12 fits"), "{said}");
 }
 
 #[test]
 fn parts_share_a_folder_at_once() {
     let bench = bench();
-    bench.output(&["cv", "grid.toml", "--out", "whole"]);
+    bench.done("cv grid.toml --out whole");
     for round in 0..5 {
         let folder = format!("shared{round}");
-        let part = |part: String| {
-            Command::new(assert_cmd::cargo::cargo_bin("burn-rank"))
-                .args(["cv", "grid.toml", "--jobs", "1", "--out", &folder, "--part", &part])
-                .current_dir(bench.path(""))
-                .stdout(Stdio::null())
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap()
-        };
-        let started: Vec<_> = parts(4).into_iter().map(part).collect();
+        let part = |part| format!("cv grid.toml --jobs 1 --out {folder} --part {part}");
+        let started: Vec<_> = parts(4).into_iter().map(|of| start(&bench, &words(&part(of)))).collect();
         for process in started {
             let ended = process.wait_with_output().unwrap();
             assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         }
         bench.output(&["cv", "grid.toml", "--out", &folder, "--merge"]);
-        assert_eq!(
-            fs::read(bench.path("whole/report.json")).unwrap(),
-            fs::read(bench.path(&folder).join("report.json")).unwrap()
-        );
+        assert_eq!(bench.read("whole/report.json"), fs::read(bench.path(&folder).join("report.json")).unwrap());
     }
 }
 
 #[test]
 fn what_is_missing_is_named_and_made_by_the_same_command_again() {
     let bench = bench();
-    bench.output(&["cv", "grid.toml", "--out", "whole"]);
+    bench.done("cv grid.toml --out whole");
     let merge = ["cv", "grid.toml", "--out", "a", "--merge"];
     let none = "error: a: holds no part of a cross-validation to merge; cv --part I/N makes them\n";
     assert_eq!(bench.refused(&merge), none);
@@ -104,9 +93,9 @@ fn what_is_missing_is_named_and_made_by_the_same_command_again() {
     let said = bench.refused(&merge);
     assert_eq!(said, "error: 6 of 12 fits are missing, first fold 1, lambda 0.01, seed 2; run parts 2/4, 4/4 again\n");
     assert_eq!(files(&bench.path("a")), ["config.toml", "jobs"]);
-    bench.output(&["cv", "grid.toml", "--out", "a", "--part", "2/4"]);
+    bench.done("cv grid.toml --out a --part 2/4");
     assert!(bench.refused(&merge).ends_with("run part 4/4 again\n"));
-    bench.output(&["cv", "grid.toml", "--out", "a", "--part", "4/4"]);
+    bench.done("cv grid.toml --out a --part 4/4");
     // A fit that was killed while it wrote, and one that lost its result.
     let jobs = files(&bench.path("a/jobs"));
     fs::write(bench.path("a/jobs").join(&jobs[0]).join("result.json"), "{\n  \"selection\": ").unwrap();
@@ -143,9 +132,9 @@ fn parts_that_cannot_be_are_refused() {
     assert!(!bench.path("a").exists());
 
     // A run without parts continues with their fits.
-    bench.output(&["cv", "grid.toml", "--out", "a", "--part", "1/2"]);
-    bench.output(&["cv", "grid.toml", "--out", "a", "--resume"]);
-    let mark: Value = serde_json::from_slice(&fs::read(bench.path("a/.burn-rank")).unwrap()).unwrap();
+    bench.done("cv grid.toml --out a --part 1/2");
+    bench.done("cv grid.toml --out a --resume");
+    let mark: Value = serde_json::from_slice(&bench.read("a/.burn-rank")).unwrap();
     assert_eq!(mark.get("parts"), None);
 }
 
@@ -155,7 +144,7 @@ fn a_description_may_differ_between_commands_that_share_a_folder() {
     let (of_parts, of_run) = (["cv", "grid.toml", "--out", "a"], ["train", "grid.toml", "--out", "run"]);
     let cv = |more: &[&str]| bench.output(&[&of_parts[..], more].concat());
     let description = |name: &str| {
-        let config: toml::Table = fs::read_to_string(bench.path(name)).unwrap().parse().unwrap();
+        let config: toml::Table = bench.text(name).parse().unwrap();
         config.get("description").map(|text| text.as_str().unwrap().to_owned())
     };
     cv(&["--part", "1/2"]);

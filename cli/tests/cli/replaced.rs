@@ -10,39 +10,37 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::bad_input::contains;
-use super::folders::{everything, start, wait_until};
-use super::{Bench, files};
+use super::folders::{everything, kill, refused, start, wait_until};
+use super::{Bench, files, words};
+
+/// What the configurations share.
+const BOTH: &str = "data = { train = [\"d.txt\"] }\ncv = { split = 3 }\n";
 
 const GRADIENT: &str = r#"
-data = { train = ["d.txt"] }
 scorer = { kind = "mlp", hidden = [8] }
 loss = { name = "list_net" }
 learner = { kind = "gradient", epochs = 5 }
-cv = { split = 3 }
 "#;
 
 const TREES: &str = r#"
-data = { train = ["d.txt"] }
 loss = { name = "lambda_ndcg" }
 learner = { kind = "boosted_trees", rounds = 5 }
-cv = { split = 3 }
 "#;
 
 /// Labels that this loss refuses when it meets them in the fit.
-const REFUSED_LABELS: &str = "loss={name=\"soft_err\",maximum_grade=1}";
+const REFUSED_LABELS: &str = "--set loss={name=\"soft_err\",maximum_grade=1}";
 
 /// Data of 60 queries, and two configurations.
 fn bench() -> Bench {
     let bench = Bench::default();
-    synth(&bench, "1");
-    bench.write("g.toml", GRADIENT);
-    bench.write("t.toml", TREES);
+    synth(&bench, 1);
+    bench.write("g.toml", &[BOTH, GRADIENT].concat());
+    bench.write("t.toml", &[BOTH, TREES].concat());
     bench
 }
 
-fn synth(bench: &Bench, seed: &str) {
-    let shape = ["--queries", "60", "--features", "8", "--median-length", "10"];
-    bench.output(&[&["synth", "--seed", seed, "--out", "d.txt"][..], &shape].concat());
+fn synth(bench: &Bench, seed: usize) {
+    bench.done(&format!("synth --seed {seed} --out d.txt --queries 60 --features 8 --median-length 10"));
 }
 
 /// The results of a run, by name: its ranker, its report and its configuration.
@@ -83,7 +81,7 @@ fn a_finished_run_is_not_made_again() {
         assert_eq!(files(&bench.path("runs")), there);
     }
     let [first, second] = [(); 2].map(|()| -> serde_json::Value {
-        serde_json::from_str(&bench.output(&["train", "g.toml", "--json", "--out", "json"])).unwrap()
+        serde_json::from_str(&bench.done("train g.toml --json --out json")).unwrap()
     });
     for key in ["out", "best_round", "rounds", "stop", "measures"] {
         assert_eq!(first[key], second[key], "{key}");
@@ -93,37 +91,36 @@ fn a_finished_run_is_not_made_again() {
 #[test]
 fn overwrite_removes_a_finished_run_only_after_the_new_one_is_complete() {
     let bench = bench();
-    bench.output(&["synth", "--queries", "20", "--features", "5", "--out", "five.txt"]);
+    bench.done("synth --queries 20 --features 5 --out five.txt");
     bench.output(&["train", "t.toml", "-q", "--out", "five", "--set", "data.train=[\"five.txt\"]"]);
     for config in ["g", "t"] {
-        let file = format!("{config}.toml");
-        bench.output(&["train", &file, "-q", "--out", config]);
-        bench.output(&["cv", &file, "-q", "--out", &format!("cv-{config}")]);
+        bench.done(&format!("train {config}.toml -q --out {config}"));
+        bench.done(&format!("cv {config}.toml -q --out cv-{config}"));
     }
     let before = everything(&bench.path(""));
-    let (endless, large) = ("learner.learning_rate=1e30", "learner.min_documents=100000");
-    for (args, code) in [
-        (&["train", "g.toml", "--out", "g", "--set", REFUSED_LABELS][..], 2),
-        (&["train", "g.toml", "--out", "g", "--set", endless], 1),
-        (&["train", "t.toml", "--out", "t", "--continue", "five"], 2),
-        (&["train", "t.toml", "--out", "g", "--set", large], 2),
-        (&["cv", "g.toml", "--out", "cv-g", "--set", endless], 1),
-        (&["cv", "t.toml", "--out", "t", "--set", large], 2),
+    let (endless, large) = ("--set learner.learning_rate=1e30", "--set learner.min_documents=100000");
+    for (command, more, code) in [
+        ("train g.toml --out g", REFUSED_LABELS, 2),
+        ("train g.toml --out g", endless, 1),
+        ("train t.toml --out t", "--continue five", 2),
+        ("train t.toml --out g", large, 2),
+        ("cv g.toml --out cv-g", endless, 1),
+        ("cv t.toml --out t", large, 2),
         // A run that failed leaves no folder that would block the corrected command.
-        (&["train", "g.toml", "--out", "new", "--set", endless], 1),
-        (&["cv", "g.toml", "--out", "new", "--set", endless], 1),
+        ("train g.toml --out new", endless, 1),
+        ("cv g.toml --out new", endless, 1),
     ] {
-        bench.run(&[args, &["--overwrite", "-q"]].concat()).code(code);
-        assert_eq!(everything(&bench.path("")), before, "{args:?}");
+        bench.run(&words(&format!("{command} {more} --overwrite -q"))).code(code);
+        assert_eq!(everything(&bench.path("")), before, "{command} {more}");
     }
     // A run that is complete takes the place of the old one.
     bench.write("t/notes", "mine");
     let done = bench.run(&["train", "g.toml", "-q", "--out", "t", "--overwrite"]).success();
     let told = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
     assert!(told.contains("t.old-1 stays, with what burn-rank did not write: notes\n"), "{told}");
-    assert!(fs::read_to_string(bench.path("t.old-1/NOTE-OF-BURN-RANK.txt")).unwrap().ends_with("  notes\n"));
-    bench.output(&["train", "g.toml", "-q", "--out", "fresh"]);
-    bench.output(&["train", "g.toml", "-q", "--out", "cv-t", "--overwrite"]);
+    assert!(bench.text("t.old-1/NOTE-OF-BURN-RANK.txt").ends_with("  notes\n"));
+    bench.done("train g.toml -q --out fresh");
+    bench.done("train g.toml -q --out cv-t --overwrite");
     for run in ["t", "cv-t"] {
         assert!(results(&bench, run) == results(&bench, "fresh"));
         assert_eq!(files(&bench.path(run)), files(&bench.path("fresh")));
@@ -135,22 +132,20 @@ fn overwrite_removes_a_finished_run_only_after_the_new_one_is_complete() {
 fn continue_into_its_own_folder_keeps_the_ranker_until_the_new_one_is_whole() {
     let [killed, whole] = [(); 2].map(|()| {
         let bench = bench();
-        bench.output(&["train", "t.toml", "-q", "--out", "c"]);
+        bench.done("train t.toml -q --out c");
         bench
     });
     let before = results(&killed, "c");
-    let again = ["train", "t.toml", "-q", "--continue", "c", "--out", "c"];
-    let more = ["--set", "learner.rounds=60", "--set", "learner.patience=60"];
-    contains(&killed.refused(&[&again[..], &more].concat()), &["c: holds a run of another configuration"]);
-    let overwrite = [&again[..], &more, &["--overwrite"]].concat();
-    whole.output(&overwrite);
-    let mut child = start(&killed, &overwrite);
+    let again = "train t.toml -q --continue c --out c --set learner.rounds=60 --set learner.patience=60";
+    contains(&killed.refused(&words(again)), &["c: holds a run of another configuration"]);
+    let overwrite = format!("{again} --overwrite");
+    whole.done(&overwrite);
+    let child = start(&killed, &words(&overwrite));
     wait_until(|| killed.path("c.new-1/state.json").exists());
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill(child);
     assert!(results(&killed, "c") == before);
-    killed.output(&["predict", "c", "d.txt", "--out", "scores"]);
-    killed.output(&[&again[..], &more, &["--resume"]].concat());
+    killed.done("predict c d.txt --out scores");
+    killed.done(&format!("{again} --resume"));
     let same = |name: &str| {
         let read = |bench: &Bench| fs::read(bench.path("c").join(name)).unwrap();
         assert!(read(&killed) == read(&whole), "{name}");
@@ -162,50 +157,46 @@ fn continue_into_its_own_folder_keeps_the_ranker_until_the_new_one_is_whole() {
     let scores = |run: &str| whole.output(&["predict", run, "d.txt"]);
     let expected = scores("c");
     // The finished run is made again, and resumed, from the ranker that it started from.
-    for args in [
-        [&again[..], &more].concat(),
-        [&again[..], &more, &["--resume"]].concat(),
-        vec!["train", "c/config.toml", "-q", "--out", "c"],
-        vec!["train", "c/config.toml", "-q", "--out", "elsewhere"],
+    for (command, out) in [
+        (again, "c"),
+        (&format!("{again} --resume"), "c"),
+        ("train c/config.toml -q --out c", "c"),
+        ("train c/config.toml -q --out elsewhere", "elsewhere"),
     ] {
-        whole.output(&args);
-        let out = args.iter().position(|arg| *arg == "--out").map_or("c", |at| args[at + 1]);
-        assert!(scores(out) == expected, "{args:?}");
+        whole.done(command);
+        assert!(scores(out) == expected, "{command}");
     }
     // Only --overwrite adds to it once more.
-    whole.output(&overwrite);
+    whole.done(&overwrite);
     assert!(scores("c/start.safetensors") == expected && scores("c") != expected);
 }
 
 #[test]
 fn a_run_on_other_data_is_another_run() {
     let bench = bench();
-    bench.output(&["train", "g.toml", "-q", "--out", "r"]);
-    bench.output(&["cv", "g.toml", "-q", "--out", "cv"]);
-    synth(&bench, "2");
-    let before = everything(&bench.path(""));
-    for args in [
-        &["train", "g.toml", "--out", "r"][..],
-        &["train", "r/config.toml", "--out", "r", "--resume"],
-        &["cv", "g.toml", "--out", "cv"],
-        &["cv", "g.toml", "--out", "cv", "--part", "1/2"],
-    ] {
-        let words = "holds a run on other data; choose another folder with --out, or --overwrite";
-        contains(&bench.refused(args), &[words]);
-        assert!(everything(&bench.path("")) == before, "{args:?}");
-    }
-    bench.output(&["cv", "g.toml", "-q", "--out", "cv", "--overwrite"]);
-    bench.output(&["cv", "g.toml", "-q", "--out", "fresh"]);
+    bench.done("train g.toml -q --out r");
+    bench.done("cv g.toml -q --out cv");
+    synth(&bench, 2);
+    let commands = [
+        "train g.toml --out r",
+        "train r/config.toml --out r --resume",
+        "cv g.toml --out cv",
+        "cv g.toml --out cv --part 1/2",
+    ];
+    let words = "holds a run on other data; choose another folder with --out, or --overwrite";
+    refused(&bench, commands.map(|command| (command, words)));
+    bench.done("cv g.toml -q --out cv --overwrite");
+    bench.done("cv g.toml -q --out fresh");
     assert!(results(&bench, "cv") == results(&bench, "fresh"));
 }
 
 #[test]
 fn a_digit_of_the_state_that_changed_is_refused() {
     let bench = bench();
-    bench.output(&["train", "g.toml", "-q", "--out", "r"]);
+    bench.done("train g.toml -q --out r");
     // Stopped before its report.
     fs::remove_file(bench.path("r/report.json")).unwrap();
-    let state = fs::read(bench.path("r/state.json")).unwrap();
+    let state = bench.read("r/state.json");
     let digit = (state.len() / 2..).find(|&at| state[at].is_ascii_digit()).unwrap();
     let mut changed = state.clone();
     changed[digit] = if changed[digit] == b'1' { b'2' } else { b'1' };
@@ -228,47 +219,43 @@ fn a_digit_of_the_state_that_changed_is_refused() {
 /// The results that a command leaves in a run, whatever it was when it was killed `count` times at random.
 fn killed(phase: &str, count: usize, seed: u64) {
     let bench = bench();
-    let new = ["--set", "seed=2", "--set", "learner.epochs=8"];
-    let (command, out, more): (_, _, &[&str]) = match phase {
-        "train" => ("train", "r", &[]),
-        "cv" => ("cv", "r", &[]),
-        "refit" => ("cv", "cv", &["--refit", "r"]),
-        "train over" => ("train", "r", &["--overwrite"]),
-        _ => ("cv", "r", &["--overwrite"]),
+    let (old, more) = match phase {
+        "train" => ("train g.toml -q --out r", ""),
+        "cv" => ("cv g.toml -q --out r", ""),
+        "refit" => ("cv g.toml -q --out cv --refit r", ""),
+        "train over" => ("train g.toml -q --out r", "--overwrite"),
+        _ => ("cv g.toml -q --out r", "--overwrite"),
     };
-    let of =
-        |out: &'static str, more: &[&'static str]| [&[command, "g.toml", "-q", "--out", out], &new[..], more].concat();
-    let (old, args) = ([command, "g.toml", "-q", "--out", "r"], of(out, more));
+    let new = format!("{old} --set seed=2 --set learner.epochs=8");
     if phase == "refit" {
-        bench.output(&of("cv", &[]));
+        bench.done(&new.replace(" --refit r", ""));
     }
     let begun = Instant::now();
-    bench.output(&if phase == "refit" { of("cv", &["--refit", "whole"]) } else { of("whole", &[]) });
-    let (whole, fresh) = (begun.elapsed(), results(&bench, "whole"));
-    let is_over = more.contains(&"--overwrite");
+    bench.done(&new.replace("--out r", "--out whole").replace("--refit r", "--refit whole"));
+    let (whole, fresh, is_over) = (begun.elapsed(), results(&bench, "whole"), !more.is_empty());
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    for kill in 0..count {
+    for kill_number in 0..count {
         for left in ["r", "r.new-1", "r.old-1"] {
             let _ = fs::remove_dir_all(bench.path(left));
         }
-        let before = is_over.then(|| bench.output(&old)).map(|_| results(&bench, "r"));
+        let before = is_over.then(|| bench.done(old)).map(|_| results(&bench, "r"));
         if is_over {
             bench.write("r/notes", "mine");
         }
-        let mut child = start(&bench, &args);
+        let command = format!("{new} {more}");
+        let child = start(&bench, &words(&command));
         sleep(whole.mul_f64(random.random_range(0.1..1.1)));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill(child);
         let there = results(&bench, "r");
-        assert!(before.is_none_or(|before| there == before || there == fresh), "{phase}, kill {kill}");
-        let resumed = bench.run(&[&of(out, &more[..if is_over { 0 } else { more.len() }])[..], &["--resume"]].concat());
+        assert!(before.is_none_or(|before| there == before || there == fresh), "{phase}, kill {kill_number}");
+        let resumed = bench.run(&words(&format!("{new} --resume")));
         if !resumed.get_output().status.success() {
             // Nothing had begun.
-            bench.output(&args);
+            bench.done(&command);
         }
-        assert!(results(&bench, "r") == fresh, "{phase}, kill {kill}");
+        assert!(results(&bench, "r") == fresh, "{phase}, kill {kill_number}");
         let kept = if bench.path("r/notes").exists() { "r/notes" } else { "r.old-1/notes" };
-        assert!(!is_over || fs::read(bench.path(kept)).unwrap() == b"mine", "{phase}, kill {kill}");
+        assert!(!is_over || fs::read(bench.path(kept)).unwrap() == b"mine", "{phase}, kill {kill_number}");
         assert!(!bench.path("r.new-1").exists());
     }
 }
@@ -290,20 +277,20 @@ fn fifty_kills_in_each_phase_lose_nothing() {
 #[test]
 fn a_finished_run_is_read_by_every_command_while_another_one_takes_its_place() {
     let bench = bench();
-    bench.output(&["train", "g.toml", "-q", "--out", "r"]);
-    bench.output(&["train", "g.toml", "-q", "--out", "other"]);
-    bench.output(&["cv", "g.toml", "-q", "--keep", "scores", "--out", "cv"]);
+    bench.done("train g.toml -q --out r");
+    bench.done("train g.toml -q --out other");
+    bench.done("cv g.toml -q --keep scores --out cv");
     let readers = [
-        (&["report", "r", "--out", "-"][..], "r"),
-        (&["compare", "r", "other"], "r"),
-        (&["study", "position-accuracy", "cv", "--quick"], "cv"),
-        (&["predict", "r", "d.txt"], "r"),
-        (&["models", "show", "r"], "r"),
-        (&["train", "g.toml", "--out", "r"], "r"),
+        ("report r --out -", "r"),
+        ("compare r other", "r"),
+        ("study position-accuracy cv --quick", "cv"),
+        ("predict r d.txt", "r"),
+        ("models show r", "r"),
+        ("train g.toml --out r", "r"),
     ];
-    let told = readers.map(|(args, _)| bench.output(args));
+    let told = readers.map(|(command, _)| bench.done(command));
     // Where a system cannot exchange two names, a kill between two renames leaves no folder of the name.
-    for ((args, run), told) in readers.iter().zip(&told) {
+    for ((command, run), told) in readers.iter().zip(&told) {
         let there = results(&bench, run);
         let home = bench.path(run).canonicalize().unwrap();
         let next = home.with_file_name(format!("{run}.new-1"));
@@ -311,20 +298,20 @@ fn a_finished_run_is_read_by_every_command_while_another_one_takes_its_place() {
         mark["takes"] = serde_json::json!({"of": home, "new": next});
         fs::write(home.join(".burn-rank"), mark.to_string()).unwrap();
         fs::rename(&home, &next).unwrap();
-        assert_eq!(bench.output(args), *told, "{args:?}");
+        assert_eq!(bench.done(command), *told, "{command}");
         assert!(results(&bench, run) == there && !next.exists());
     }
-    let endless = ["--set", "learner.epochs=50000", "--set", "learner.patience=50000"];
-    let mut child = start(&bench, &[&["train", "g.toml", "-q", "--out", "r", "--overwrite"], &endless[..]].concat());
+    let endless = "train g.toml -q --out r --overwrite --set learner.epochs=50000 --set learner.patience=50000";
+    let child = start(&bench, &words(endless));
     wait_until(|| bench.path("r.new-1/state.json").exists());
-    let read = || assert_eq!(readers[..5].iter().map(|(args, _)| bench.output(args)).collect::<Vec<_>>(), told[..5]);
+    let read =
+        || readers[..5].iter().zip(&told).for_each(|((command, _), told)| assert_eq!(bench.done(command), *told));
     read();
     contains(&bench.refused(&["train", "g.toml", "--out", "r"]), &["another run is writing into this folder"]);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill(child);
     read();
     // A third run takes the place of both.
-    bench.output(&["train", "g.toml", "-q", "--out", "r", "--overwrite", "--set", "seed=2"]);
+    bench.done("train g.toml -q --out r --overwrite --set seed=2");
     assert!(results(&bench, "r") != results(&bench, "other") && !bench.path("r.new-1").exists());
     assert_eq!(files(&bench.path("r")), files(&bench.path("other")));
 }
@@ -334,7 +321,7 @@ fn a_finished_run_is_read_by_every_command_while_another_one_takes_its_place() {
 fn a_read_only_folder_is_refused() {
     use std::os::unix::fs::PermissionsExt;
     let bench = bench();
-    bench.output(&["train", "g.toml", "-q", "--out", "above/r"]);
+    bench.done("train g.toml -q --out above/r");
     let mode = |name: &str, bits| fs::set_permissions(bench.path(name), fs::Permissions::from_mode(bits)).unwrap();
     mode("above", 0o555);
     // Root may write everywhere.
@@ -342,7 +329,7 @@ fn a_read_only_folder_is_refused() {
         for args in [&["--out", "above/new"][..], &["--out", "above/r", "--overwrite", "--set", "seed=2"]] {
             contains(&bench.refused(&[&["train", "g.toml"], args].concat()), &["above/", "cannot write", "denied"]);
         }
-        bench.output(&["predict", "above/r", "d.txt"]);
+        bench.done("predict above/r d.txt");
     }
     mode("above", 0o755);
 }

@@ -13,7 +13,7 @@ use super::{Bench, SMALL, files};
 fn a_run_leaves_a_ranker_that_predicts_and_evaluates() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);
-    let table = bench.output(&["train", "small.toml"]);
+    let table = bench.done("train small.toml");
     assert!(table.contains("test") && table.contains("ndcg@10"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 80), "fits 80 columns:\n{table}");
     let folder = bench.path("runs/small");
@@ -21,22 +21,22 @@ fn a_run_leaves_a_ranker_that_predicts_and_evaluates() {
         assert!(files(&folder).contains(&name.to_string()), "{name}: {:?}", files(&folder));
     }
 
-    bench.output(&["synth", "--queries", "5", "--features", "10", "--out", "data.txt"]);
-    let documents = fs::read_to_string(bench.path("data.txt")).unwrap().lines().count();
-    let scores = bench.output(&["predict", "runs/small/ranker.safetensors", "data.txt"]);
+    bench.done("synth --queries 5 --features 10 --out data.txt");
+    let documents = bench.text("data.txt").lines().count();
+    let scores = bench.done("predict runs/small/ranker.safetensors data.txt");
     assert_eq!(scores.lines().count(), documents);
     bench.write("scores.txt", &scores);
-    let by_model = bench.output(&["eval", "runs/small/ranker.safetensors", "data.txt", "--json"]);
-    let by_scores = bench.output(&["eval", "--scores", "scores.txt", "data.txt", "--json"]);
+    let by_model = bench.done("eval runs/small/ranker.safetensors data.txt --json");
+    let by_scores = bench.done("eval --scores scores.txt data.txt --json");
     assert_eq!(by_model, by_scores);
-    let run = bench.output(&["predict", "runs/small/ranker.safetensors", "data.txt", "--run-id", "small"]);
+    let run = bench.done("predict runs/small/ranker.safetensors data.txt --run-id small");
     assert!(run.lines().next().unwrap().ends_with(" small"), "{run}");
     assert_eq!(run.lines().count(), documents);
 
     // The run with the labels is the same ranking: `letor` orders ties by file, which the run keeps.
     let files = ["--run-id", "small", "--qrels", "qrels", "--out", "run.txt"];
     bench.output(&[&["predict", "runs/small/ranker.safetensors", "data.txt"][..], &files].concat());
-    assert_eq!(fs::read_to_string(bench.path("run.txt")).unwrap(), run);
+    assert_eq!(bench.text("run.txt"), run);
     let options = ["-m", "ndcg@10,map,err@5", "-c", "letor", "--json", "-q"];
     let by_run = bench.output(&[&["eval", "--qrels", "qrels", "--run", "run.txt"][..], &options].concat());
     let by_model = bench.output(&[&["eval", "runs/small/ranker.safetensors", "data.txt"][..], &options].concat());
@@ -48,26 +48,26 @@ fn a_run_leaves_a_ranker_that_predicts_and_evaluates() {
     assert_eq!((&by_run["run"], &by_run["missing_queries"]), (&Value::from("small"), &Value::from(0)));
 
     // A ranker and its own scores do not differ. A score file has no convention, so they have none in common.
-    let compared = bench.output(&["compare", "runs/small/ranker.safetensors", "scores.txt", "data.txt", "--json"]);
+    let compared = bench.done("compare runs/small/ranker.safetensors scores.txt data.txt --json");
     let compared: Value = serde_json::from_str(&compared).unwrap();
     assert_eq!(compared["convention"], "standard");
     assert_eq!(compared["measures"]["map"]["pairs"][0]["mean_difference"], 0.0);
     assert_eq!(compared["measures"]["map"]["pairs"][0]["ties"], 5);
-    assert!(bench.output(&["models", "show", "runs/small/ranker.safetensors"]).contains("approx_ndcg"));
+    assert!(bench.done("models show runs/small/ranker.safetensors").contains("approx_ndcg"));
 }
 
 #[test]
 fn the_card_of_a_run_has_its_name_as_text() {
     let bench = Bench::default();
     bench.write("small.toml", &format!("name = \"<script>alert(1)</script>\\n# two | <img>\"\n{SMALL}"));
-    let told = bench.output(&["train", "small.toml", "--out", "run"]);
+    let told = bench.done("train small.toml --out run");
     assert!(told.starts_with(r"<script>alert(1)</script>\n# two | <img>: round "), "one line: {told}");
-    let card = fs::read_to_string(bench.path("run/README.md")).unwrap();
+    let card = bench.text("run/README.md");
     assert_eq!(card.lines().next(), Some(r"# \<script\>alert(1)\</script\>\\n# two \| \<img\>"));
     let (above, _) = card.split_once("```json").unwrap();
     assert!(!above.replace(r"\<", "").contains('<'), "{card}");
     // It is still the run's own file.
-    bench.output(&["train", "small.toml", "--out", "run", "--overwrite"]);
+    bench.done("train small.toml --out run --overwrite");
 }
 
 #[test]
@@ -84,11 +84,11 @@ fn an_option_of_before_is_answered_with_what_took_its_place() {
 fn the_resolved_configuration_gives_the_same_run() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);
-    bench.output(&["train", "small.toml", "--out", "first"]);
-    bench.output(&["train", "first/config.toml", "--out", "second"]);
-    let config = |run: &str| fs::read(bench.path(&format!("{run}/config.toml"))).unwrap();
+    bench.done("train small.toml --out first");
+    bench.done("train first/config.toml --out second");
+    let config = |run: &str| bench.read(&format!("{run}/config.toml"));
     assert_eq!(config("first"), config("second"));
-    let ranker = |run: &str| fs::read(bench.path(&format!("{run}/ranker.safetensors"))).unwrap();
+    let ranker = |run: &str| bench.read(&format!("{run}/ranker.safetensors"));
     assert_eq!(ranker("first"), ranker("second"));
 }
 
@@ -104,8 +104,8 @@ learner = { kind = "gradient" }
 fn what_fits_a_perceptron_is_taken_and_recorded() {
     let bench = Bench::default();
     bench.write("unnamed.toml", UNNAMED);
-    bench.output(&["train", "unnamed.toml", "--out", "first"]);
-    let text = |file: &str| fs::read_to_string(bench.path(file)).unwrap();
+    bench.done("train unnamed.toml --out first");
+    let text = |file: &str| bench.text(file);
     let report: Value = serde_json::from_str(&text("first/report.json")).unwrap();
     let config = &report["config"];
     assert_eq!((&config["normalizer"], &config["scorer"]["dropout"]), (&Value::from("gauss"), &Value::from(0.3)));
@@ -116,10 +116,8 @@ fn what_fits_a_perceptron_is_taken_and_recorded() {
     // Values that depend on the data stay open in the configuration, because it may get other data.
     let written = text("first/config.toml");
     assert!(written.contains("learning_rate = 0.003") && !written.contains("batch_queries"), "{written}");
-    bench.output(&["train", "first/config.toml", "--out", "second"]);
-    assert_eq!(fs::read(bench.path("first/ranker.safetensors")).unwrap(), {
-        fs::read(bench.path("second/ranker.safetensors")).unwrap()
-    });
+    bench.done("train first/config.toml --out second");
+    assert_eq!(bench.read("first/ranker.safetensors"), { bench.read("second/ranker.safetensors") });
 }
 
 #[test]
@@ -131,7 +129,7 @@ fn a_perceptron_without_validation_queries_has_fixed_epochs_and_says_so() {
         String::from_utf8(output).unwrap().matches("the fit has 25 epochs").count()
     };
     assert_eq!(warned(&["train", "unnamed.toml", "--out", "run"]), 1);
-    let report: Value = serde_json::from_str(&fs::read_to_string(bench.path("run/report.json")).unwrap()).unwrap();
+    let report: Value = serde_json::from_str(&bench.text("run/report.json")).unwrap();
     let learner = &report["config"]["learner"];
     assert!(learner["patience"].is_null() && learner["epochs"].as_u64() < Some(100), "{learner}");
     assert_eq!(report["rounds"], learner["epochs"]);
@@ -147,7 +145,7 @@ fn cross_validation_selects_on_validation_and_reports_errors() {
         .replace("validation_queries = 8", "validation_queries = 0")
         + "[cv]\nsplit = 4\nseeds = [1, 2]\n\n[grid]\n\"learner.learning_rate\" = [0.001, 0.01]\n";
     bench.write("cv.toml", &config);
-    let text = bench.output(&["cv", "cv.toml", "--json", "--out", "cv"]);
+    let text = bench.done("cv cv.toml --json --out cv");
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["queries"], 20);
     let folds = value["folds"].as_array().unwrap();
@@ -160,17 +158,17 @@ fn cross_validation_selects_on_validation_and_reports_errors() {
     assert!(folds.iter().all(|fold| fold["selected"].as_str().unwrap().starts_with("learner.learning_rate=")));
 
     // The numbers are the same for fits in parallel, one after the other, and taken from finished fits.
-    assert_eq!(bench.output(&["cv", "cv.toml", "--json", "--jobs", "1"]).replace("\"runs/cv\"", "\"cv\""), text);
+    assert_eq!(bench.done("cv cv.toml --json --jobs 1").replace("\"runs/cv\"", "\"cv\""), text);
     let jobs = || fs::read_dir(bench.path("cv/jobs")).unwrap().map(|job| job.unwrap().path());
     fs::remove_dir_all(jobs().next().unwrap()).unwrap();
     fs::remove_file(bench.path("cv/report.json")).unwrap();
-    assert_eq!(bench.output(&["cv", "cv.toml", "--json", "--out", "cv", "--resume"]), text);
+    assert_eq!(bench.done("cv cv.toml --json --out cv --resume"), text);
 
     // Another configuration takes over the folder only if an option says so.
-    let before = fs::read(bench.path("cv/config.toml")).unwrap();
+    let before = bench.read("cv/config.toml");
     let message = bench.refused(&["cv", "cv.toml", "--out", "cv", "--set", "cv.seeds=[1]"]);
     assert!(message.contains("holds a run of another configuration"), "{message}");
-    assert_eq!(fs::read(bench.path("cv/config.toml")).unwrap(), before);
+    assert_eq!(bench.read("cv/config.toml"), before);
     let [all, finished] = [jobs().count(), 16];
     assert_eq!(all, finished);
     // With one more value in the grid, the fits of the others are reused.
@@ -205,7 +203,7 @@ fn a_path_given_by_set_starts_at_the_current_folder() {
         let sets = set.iter().flat_map(|set| ["--set", set]);
         let args: Vec<&str> = ["train", "conf/a.toml", "--out", "run", "--overwrite"].into_iter().chain(sets).collect();
         bench.output(&args);
-        let config: toml::Table = fs::read_to_string(bench.path("run/config.toml")).unwrap().parse().unwrap();
+        let config: toml::Table = bench.text("run/config.toml").parse().unwrap();
         let root = bench.path("").canonicalize().unwrap();
         let shown = |key: &str| {
             let value = &config["data"].get(key).map(ToString::to_string).unwrap_or_default();
@@ -237,25 +235,24 @@ fn a_run_names_the_instructions_that_it_used() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);
     let best = Instructions::best().name();
-    let json = |run: &str, name: &str| -> Value {
-        serde_json::from_slice(&fs::read(bench.path(run).join(name)).unwrap()).unwrap()
-    };
+    let json =
+        |run: &str, name: &str| -> Value { serde_json::from_slice(&bench.read(&format!("{run}/{name}"))).unwrap() };
     let recorded = |run: &str| json(run, "run.json")["instructions"].clone();
-    let named = |run: &str| fs::read_to_string(bench.path(run).join("config.toml")).unwrap().contains("instructions");
-    bench.output(&["train", "small.toml", "--out", "best"]);
+    let named = |run: &str| bench.text(&format!("{run}/config.toml")).contains("instructions");
+    bench.done("train small.toml --out best");
     assert_eq!(
         (recorded("best"), named("best")),
         (best.into(), false),
         "a configuration without the key stays without"
     );
-    bench.output(&["train", "small.toml", "--out", "flag", "--instructions", "baseline"]);
+    bench.done("train small.toml --out flag --instructions baseline");
     assert_eq!((recorded("flag"), named("flag")), ("baseline".into(), true));
-    let page = fs::read_to_string(bench.path("flag/report.html")).unwrap();
+    let page = bench.text("flag/report.html");
     assert!(page.contains("instructions of the fused CPU kernels") && page.contains("baseline"));
     // The configuration that a run leaves pins the same instructions again.
-    bench.output(&["train", "flag/config.toml", "--out", "again"]);
+    bench.done("train flag/config.toml --out again");
     assert_eq!(recorded("again"), "baseline");
-    let report = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
+    let report = |run: &str| bench.read(&format!("{run}/report.json"));
     assert!(report("again") == report("flag"));
     bench.write("pinned.toml", &format!("instructions = \"baseline\"\n{SMALL}"));
     // So many queries that the rounding of any two sets of instructions shows.
@@ -288,7 +285,7 @@ fn quiet_prints_nothing_but_leaves_the_result() {
     let output = bench.run(&["train", "small.toml", "--quiet", "--out", "run"]).success().get_output().clone();
     assert_eq!((output.stdout, output.stderr), (vec![], vec![]));
     assert!(bench.path("run/report.json").exists());
-    assert!(bench.output(&["train", "small.toml", "--quiet", "--json", "--out", "other"]).starts_with('{'));
+    assert!(bench.done("train small.toml --quiet --json --out other").starts_with('{'));
     let message = bench.refused(&["cv", "small.toml", "--quiet", "--no-out"]);
     assert_eq!(message, "error: --quiet needs a place for the result: leave out --no-out, or add --json\n");
 }
@@ -318,7 +315,7 @@ fn a_seed_above_the_largest_number_of_toml_is_refused_and_the_largest_runs_again
     assert_eq!(file, format!("error: file.toml:1:1: seed: found 9223372036854775808, {most}\n"));
     let largest = ["--set", "seed=9223372036854775807", "--set", "learner.epochs=1"];
     bench.output(&[&["train", "small.toml", "--out", "first"][..], &largest].concat());
-    bench.output(&["train", "first/config.toml", "--out", "second"]);
-    let report = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
+    bench.done("train first/config.toml --out second");
+    let report = |run: &str| bench.read(&format!("{run}/report.json"));
     assert!(report("first") == report("second"));
 }

@@ -31,6 +31,16 @@ impl Bench {
         path
     }
 
+    /// Returns the bytes of a file in the folder.
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    /// Returns the text of a file in the folder.
+    pub fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
     /// Runs `burn-rank` in the folder.
     pub fn run(&self, args: &[&str]) -> Assert {
         self.command(args).assert()
@@ -49,11 +59,21 @@ impl Bench {
         String::from_utf8(output).unwrap()
     }
 
+    /// Runs `burn-rank` with the words of a line, expects success, and returns standard output.
+    pub fn done(&self, line: &str) -> String {
+        self.output(&words(line))
+    }
+
     /// Runs `burn-rank`, expects exit code 2, and returns the message.
     pub fn refused(&self, args: &[&str]) -> String {
         let output = self.run(args).code(2).get_output().stderr.clone();
         String::from_utf8(output).unwrap()
     }
+}
+
+/// Returns the words of a line.
+pub fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
 }
 
 /// A configuration that trains in a second.

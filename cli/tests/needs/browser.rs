@@ -1,6 +1,5 @@
 //! Checks the page of a run as Chromium shows it: width, color schemes, contrast, labels, and that nothing is loaded.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,14 +19,14 @@ pub fn found() -> Result<PathBuf, String> {
 pub fn a_browser_sees_pages_that_fit_in_light_and_dark() {
     let browser = found().unwrap();
     let bench = trained_and_cross_validated();
-    let page = |run: &str| fs::read_to_string(bench.path(run).join("report.html")).unwrap();
+    let page = |run: &str| bench.text(&format!("{run}/report.html"));
     // The text of a script must not contain the end of the script.
-    bench.output(&["synth", "--queries", "30", "--features", "10", "--out", "data.txt"]);
+    bench.done("synth --queries 30 --features 10 --out data.txt");
     for (run, measure) in [("one", "regression"), ("two", "rank_boost")] {
         bench.write("c.toml", &format!("data = {{ train = [\"data.txt\"] }}\nlearner = {{ kind = \"{measure}\" }}\n"));
         bench.output(&["train", "c.toml", "--out", run]);
     }
-    let compare = bench.output(&["compare", "one", "two", "data.txt", "--resamples", "100", "--html", "-"]);
+    let compare = bench.done("compare one two data.txt --resamples 100 --html -");
     let pages = json!({"train": page("train"), "cv": page("cv"), "compare": compare}).to_string().replace("</", "<\\/");
     let look = bench.write("look.html", &include_str!("look.html").replace("PAGES", &pages));
     for (scheme, dark) in [("1", false), ("0", true)] {

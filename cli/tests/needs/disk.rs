@@ -48,8 +48,8 @@ pub fn mounts() -> Result<(), String> {
 
 fn trained(bench: &Bench) {
     bench.write("small.toml", SMALL);
-    bench.output(&["train", "small.toml", "--out", "run"]);
-    bench.output(&["synth", "--queries", "4", "--features", "10", "--out", "data.txt"]);
+    bench.done("train small.toml --out run");
+    bench.done("synth --queries 4 --features 10 --out data.txt");
 }
 
 /// Returns each command that writes a file, with the name of its file in `disk`.
@@ -136,7 +136,7 @@ pub fn a_mount_point_is_written_to_and_not_replaced() {
     let bench = Bench::default();
     let disk = Disk::mount(&bench, "1m").unwrap();
     bench.write("run.toml", SMALL);
-    bench.output(&["train", "run.toml", "--out", "disk"]);
+    bench.done("train run.toml --out disk");
     let before = files(&disk.0).iter().map(|name| fs::read(disk.0.join(name)).unwrap()).collect::<Vec<_>>();
     let other = ["train", "run.toml", "--set", "seed=2", "--overwrite", "--out"];
     let message = bench.refused(&[&other[..], &["disk"]].concat());
@@ -159,8 +159,8 @@ pub fn an_overwriting_run_on_a_full_disk_leaves_the_old_run() {
         bench.write("run.toml", SMALL);
         let new = ["train", "run.toml", "--set", "seed=2", "--out"];
         bench.output(&[&new[..], &["whole"]].concat());
-        bench.output(&["train", "run.toml", "--out", "disk/run"]);
-        let read = |run: &str| NAMES.map(|name| fs::read(bench.path(run).join(name)).unwrap());
+        bench.done("train run.toml --out disk/run");
+        let read = |run: &str| NAMES.map(|name| bench.read(&format!("{run}/{name}")));
         let before = read("disk/run");
         let filler = disk.fill();
         let taken = fs::metadata(&filler).unwrap().len();
@@ -211,9 +211,9 @@ pub fn a_run_comes_back_after_a_full_disk() {
             fs::remove_file(filler).unwrap();
             let resume: &[&str] = if disk.0.join("run/.burn-rank").exists() { &["--resume"] } else { &[] };
             bench.output(&[&["train", "run.toml", "--out", "disk/run"], resume].concat());
-            bench.output(&["train", "run.toml", "--out", "whole"]);
+            bench.done("train run.toml --out whole");
             for name in ["ranker.safetensors", "report.json"] {
-                let read = |run: &str| fs::read(bench.path(run).join(name)).unwrap();
+                let read = |run: &str| bench.read(&format!("{run}/{name}"));
                 assert_eq!(read("disk/run"), read("whole"), "{room} KiB: {name}");
             }
         }

@@ -16,8 +16,8 @@ pub fn the_python_of_the_page_on_exports_reads_exports() {
         bench.write(&format!("{name}.toml"), &format!("normalizer = \"z_score\"\n{data}\n{rest}"));
         bench.output(&["train", &format!("{name}.toml"), "--out", name]);
     }
-    bench.output(&["convert", "linear/ranker.safetensors", "ranker.onnx"]);
-    bench.output(&["convert", "trees/ranker.safetensors", "ranker.txt"]);
+    bench.done("convert linear/ranker.safetensors ranker.onnx");
+    bench.done("convert trees/ranker.safetensors ranker.txt");
     fs::copy(bench.path("linear/ranker.safetensors"), bench.path("ranker.safetensors")).unwrap();
     let blocks = blocks(&page("docs/how-to/export.md"), "python");
     assert_eq!(blocks.len(), 3);

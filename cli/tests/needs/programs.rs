@@ -31,7 +31,7 @@ pub fn zsh_accepts_its_script() {
 /// groff has no warnings, and text that is laid out by hand keeps its lines.
 pub fn the_pages_are_valid_troff() {
     let bench = Bench::default();
-    bench.output(&["man", "--out", "man"]);
+    bench.done("man --out man");
     for name in files(&bench.path("man")) {
         let page = bench.path("man").join(&name);
         let output = Command::new("groff").args(["-man", "-Tutf8", "-ww", "-rLL=100n"]).arg(page).output().unwrap();

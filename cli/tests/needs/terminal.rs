@@ -181,13 +181,13 @@ fn small() -> Bench {
 /// Asserts that a run was stopped after its round: the ranker is there, and the run goes on from its state.
 fn assert_resumes(bench: &Bench) {
     assert!(bench.path("run/ranker.safetensors").exists() && bench.path("run/state.json").exists());
-    bench.output(&["predict", "run", "d.txt", "--out", "scores.txt"]);
+    bench.done("predict run d.txt --out scores.txt");
 }
 
 /// Starts an endless run on a terminal, and returns it in the middle of its rounds.
 fn endless() -> (Bench, Terminal) {
     let bench = small();
-    bench.output(&["synth", "--queries", "3", "--features", "10", "--out", "d.txt"]);
+    bench.done("synth --queries 3 --features 10 --out d.txt");
     let terminal = Terminal::start(&bench, 80, ENDLESS, ":", &[]);
     terminal.wait_for("1/100000000");
     std::thread::sleep(Duration::from_millis(500));
@@ -211,7 +211,7 @@ fn signal(name: &str, pid: &str) {
 
 pub fn sigterm_stops_a_run_after_its_round() {
     let (bench, terminal) = endless();
-    signal("-TERM", std::fs::read_to_string(bench.path("pid")).unwrap().trim());
+    signal("-TERM", bench.text("pid").trim());
     let (code, screen) = terminal.end();
     assert_eq!(code, Some(1), "{screen}");
     assert_resumes(&bench);
@@ -219,7 +219,7 @@ pub fn sigterm_stops_a_run_after_its_round() {
 
 pub fn a_terminal_that_hangs_up_stops_a_run_after_its_round() {
     let (bench, terminal) = endless();
-    let pid = std::fs::read_to_string(bench.path("pid")).unwrap();
+    let pid = bench.text("pid");
     // The terminal is gone with the program that lends it.
     drop(terminal);
     let begun = Instant::now();
@@ -313,8 +313,8 @@ fn without_color(screen: &str) -> String {
 
 pub fn what_takes_long_says_on_a_terminal_what_goes_on() {
     let bench = small();
-    bench.output(&["synth", "--queries", "300", "--features", "10", "--out", "d.txt"]);
-    let lines = std::fs::read_to_string(bench.path("d.txt")).unwrap().lines().count();
+    bench.done("synth --queries 300 --features 10 --out d.txt");
+    let lines = bench.text("d.txt").lines().count();
     let scores = |seed: usize| (0..lines).map(|line| format!("{}\n", line * seed % 1009)).collect::<String>();
     bench.write("a.txt", &scores(7));
     bench.write("b.txt", &scores(11));
@@ -344,6 +344,6 @@ pub fn without_a_terminal_on_standard_error_nothing_is_drawn() {
     let bench = small();
     let arguments = "train small.toml --out run --set learner.epochs=30 2> errors";
     let (code, screen) = Terminal::start(&bench, 80, arguments, ":", &[]).end();
-    assert_eq!((code, std::fs::read_to_string(bench.path("errors")).unwrap()), (Some(0), "writing to run\n".into()));
+    assert_eq!((code, bench.text("errors")), (Some(0), "writing to run\n".into()));
     assert!(!screen.contains('\u{1b}') && screen.contains("ndcg@10"), "{screen}");
 }

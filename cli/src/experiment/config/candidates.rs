@@ -2,10 +2,9 @@
 
 use burn_rank::json::Value;
 use burn_rank::refusal::Refusal;
-use burn_rank::workbench::registry::LEARNERS;
 
 use super::document::{ConfigError, Document};
-use super::experiment::{Experiment, ExperimentConfig, refusal_of};
+use super::experiment::{Experiment, ExperimentConfig, learners_that, refusal_of};
 use super::grid::{self, Point};
 use super::search::{Rung, SearchConfig, rungs};
 
@@ -52,9 +51,8 @@ impl Experiment {
     }
 
     fn points_of_grid(&self, document: &Document) -> Result<Vec<Point>, ConfigError> {
-        let place = |refusal: Refusal| document.place(&refusal);
-        grid::check_keys(&self.grid).map_err(|refusal| place(refusal.under(GRID)))?;
-        grid::points(&self.grid).map_err(place)
+        let keys = grid::check_keys(&self.grid).map_err(|refusal| refusal.under(GRID));
+        keys.and_then(|()| grid::points(&self.grid)).map_err(|refusal| document.place(&refusal))
     }
 
     /// Returns a candidate for each grid point; without a grid, the only candidate is the configuration itself.
@@ -107,12 +105,9 @@ impl Experiment {
     /// number of rounds.
     fn with_budget(self, budget: Option<usize>) -> Result<Self, Refusal> {
         let Some(key) = self.learner_entry().and_then(|entry| entry.rounds_key) else {
-            let kind = self.learner_kind();
-            let with = LEARNERS.iter().filter(|entry| entry.rounds_key.is_some());
-            let names: Vec<String> = with.map(|entry| format!("`{}`", entry.name)).collect();
-            let names = names.join(", ");
+            let (kind, with) = (self.learner_kind(), learners_that(|entry| entry.rounds_key.is_some()).join(", "));
             let expected =
-                format!("\"random\": the learner `{kind}` has no rounds to divide among trials; these have: {names}");
+                format!("\"random\": the learner `{kind}` has no rounds to divide among trials; these have: {with}");
             return Err(Refusal::new("search.kind", "\"successive_halving\"", expected));
         };
         let dotted = format!("learner.{key}");
@@ -158,11 +153,8 @@ fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
     }
     if first < reduction {
         let key = trials[0].config.learner_entry().and_then(|entry| entry.rounds_key).unwrap_or_default();
-        return Err(Refusal::new(
-            format!("learner.{key}"),
-            first,
-            format!("at least {reduction}, the reduction of [search]"),
-        ));
+        let expected = format!("at least {reduction}, the reduction of [search]");
+        return Err(Refusal::new(format!("learner.{key}"), first, expected));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use burn_rank::device;
-use burn_rank::json::{Map, Value, from_value};
+use burn_rank::json::{Value, from_value};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::FileKind;
 use burn_rank::workbench::text::{did_you_mean, nearest, shown};
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::grid::Point;
+use super::grid::{Point, section_of};
 
 /// Reads the value in a `KEY=VALUE` override. A value that is neither TOML nor JSON is read as plain text.
 ///
@@ -73,7 +73,7 @@ pub struct ConfigError {
 }
 
 /// A parsed configuration with the overrides applied.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Document {
     path: PathBuf,
     text: Arc<str>,
@@ -108,22 +108,22 @@ impl Document {
     /// that is not a table.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
+        let is_another = |kind: &str| refuse(format!("found {kind}, expected a configuration"));
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
             ErrorKind::IsADirectory if path.join(OF_RUN).is_file() => {
                 refuse(format!("found a folder, expected a configuration; its run has {}", path.join(OF_RUN).display()))
             }
-            ErrorKind::IsADirectory => refuse("found a folder, expected a configuration".to_string()),
-            ErrorKind::InvalidData => refuse(match FileKind::of_file(path) {
-                Some(kind) => format!("found {}, expected a configuration", kind.in_words()),
-                None => error.to_string(),
-            }),
+            ErrorKind::IsADirectory => is_another("a folder"),
             ErrorKind::NotFound => refuse(format!("{error}{}", did_you_mean(&near_file(path)))),
-            _ => refuse(error.to_string()),
+            _ => match FileKind::of_file(path).filter(|_| error.kind() == ErrorKind::InvalidData) {
+                Some(kind) => is_another(kind.in_words()),
+                None => refuse(error.to_string()),
+            },
         })?;
         Self::parse(path, text, overrides).map_err(|error| match FileKind::of_file(path) {
             // The place of the first fault in another kind of file says nothing.
             Some(kind) if kind.is_another_text() && error.place.starts_with(&path.display().to_string()) => {
-                refuse(format!("found {}, expected a configuration", kind.in_words()))
+                is_another(kind.in_words())
             }
             _ => error,
         })
@@ -135,21 +135,16 @@ impl Document {
     /// # Errors
     /// As [`Document::read`].
     pub fn parse(path: &Path, text: String, overrides: &[String]) -> Result<Self, ConfigError> {
-        let path = path.to_path_buf();
-        let root = match DeTable::parse(&text) {
+        let document = Self { path: path.to_path_buf(), text: text.into(), ..Self::default() };
+        let root = match DeTable::parse(&document.text) {
             Ok(table) => from_toml(&DeValue::Table(table.into_inner()), ""),
             Err(error) => {
-                let place = at(&path, &text, error.span());
+                let place = at(path, &document.text, error.span());
                 return Err(ConfigError { place, message: error.message().to_string() });
             }
         };
-        let mut document =
-            Self { path, text: text.into(), overrides: Vec::new(), assigned: Vec::new(), root: Value::Null };
-        document.root = root.map_err(|refusal| document.place(&refusal))?;
-        for assignment in overrides {
-            document.set(assignment)?;
-        }
-        Ok(document)
+        let root = root.map_err(|refusal| document.place(&refusal))?;
+        Self { root, ..document }.with(overrides)
     }
 
     /// Makes a document from a table instead of a file; error messages show `name` in place of a path. Relative paths
@@ -158,15 +153,15 @@ impl Document {
     /// # Errors
     /// Returns a `ConfigError` in the same cases as [`Document::read`], and also if `root` is not a table.
     pub fn from_value(name: &str, root: Value, overrides: &[String]) -> Result<Self, ConfigError> {
-        let path = PathBuf::from(name);
         if !root.is_object() {
             return Err(ConfigError { place: name.to_string(), message: "expected a table".to_string() });
         }
-        let mut document = Self { path, text: "".into(), overrides: Vec::new(), assigned: Vec::new(), root };
-        for assignment in overrides {
-            document.set(assignment)?;
-        }
-        Ok(document)
+        Self { path: name.into(), root, ..Self::default() }.with(overrides)
+    }
+
+    fn with(mut self, overrides: &[String]) -> Result<Self, ConfigError> {
+        overrides.iter().try_for_each(|assignment| self.set(assignment))?;
+        Ok(self)
     }
 
     /// Returns the folder that contains the configuration file. Relative paths in the file are resolved against this
@@ -214,7 +209,8 @@ impl Document {
     /// Returns a path that the value of a dotted key names: relative to the folder of the file, or, from an override, to
     /// the current folder.
     pub fn resolved(&self, key: &str, path: &Path) -> PathBuf {
-        if self.is_set_by_hand(key) { path.to_path_buf() } else { self.folder().join(path) }
+        let is_set_by_hand = self.overrides.iter().any(|set| !set.removes && is_within(key, &set.key));
+        if is_set_by_hand { path.to_path_buf() } else { self.folder().join(path) }
     }
 
     /// Sets the device to the one that the environment variable `BURN_DEVICE` names, unless the configuration or an
@@ -225,11 +221,6 @@ impl Document {
         {
             self.set_option("device", device::VARIABLE, &name);
         }
-    }
-
-    /// Returns whether the value of a dotted key comes from an override, not from the file.
-    pub(super) fn is_set_by_hand(&self, key: &str) -> bool {
-        self.overrides.iter().any(|set| !set.removes && is_within(key, &set.key))
     }
 
     /// Returns whether a dotted key has a value.
@@ -296,21 +287,19 @@ impl Document {
         sections.map(|(section, value)| (section.as_str(), value)).filter(move |(section, _)| is_changed(section))
     }
 
-    /// For each override that removes a key, returns a table with only the section of the key, in which the key is null.
-    /// Decoding the table detects a misspelled key.
-    pub(super) fn removed(&self) -> impl Iterator<Item = Result<Map, ConfigError>> {
+    /// For each override that removes a key, returns the document in which the key is null. Decoding it detects a
+    /// misspelled key.
+    pub(super) fn removed(&self) -> impl Iterator<Item = Result<Self, ConfigError>> {
         self.overrides.iter().filter(|set| set.removes).map(|set| {
-            let section = section_of(&set.key);
-            let value = self.root.get(section).map(|value| (section.to_owned(), value.clone()));
-            let mut table = Value::Object(value.into_iter().collect());
-            put(&mut table, &set.key, Value::Null).map_err(|fault| self.refuse(&set.key, &fault))?;
-            Ok(table.as_object().cloned().unwrap_or_default())
+            let mut document = self.clone();
+            put(&mut document.root, &set.key, Value::Null).map_err(|fault| self.refuse(&set.key, &fault))?;
+            Ok(document)
         })
     }
 
     fn remove(&mut self, key: &str) {
-        let (above, last) = key.rsplit_once('.').unwrap_or(("", key));
-        let mut parts = above.split('.').filter(|part| !part.is_empty());
+        let mut parts = key.split('.');
+        let last = parts.next_back().unwrap_or_default();
         let table = parts.try_fold(&mut self.root, |value, part| value.get_mut(part));
         if let Some(table) = table.and_then(Value::as_object_mut) {
             table.shift_remove(last);
@@ -383,11 +372,6 @@ fn near_file(path: &Path) -> Option<String> {
     let may_be = |name: &&str| name.ends_with(".toml") || name.split('.').next() == Some(stem);
     let near = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str).filter(may_be))?;
     Some(path.with_file_name(near).display().to_string())
-}
-
-/// Returns the section that contains a dotted key.
-fn section_of(key: &str) -> &str {
-    key.split('.').next().unwrap_or_default()
 }
 
 /// Returns whether a dotted key equals `around` or names something inside it.

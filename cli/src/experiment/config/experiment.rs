@@ -17,7 +17,7 @@ use burn_rank::refusal::Refusal;
 use burn_rank::scorer::{
     AttentionScorerConfig, LatentCrossScorerConfig, LinearScorerConfig, MlpScorerConfig, ScorerConfig,
 };
-use burn_rank::workbench::json::{json, keys_of};
+use burn_rank::workbench::json::keys_of;
 use burn_rank::workbench::name_unread;
 use burn_rank::workbench::registry::{self, LearnerEntry};
 use burn_rank::workbench::text::counted;
@@ -25,6 +25,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::document::{ConfigError, Document, check_writable};
+use super::grid::section_of;
 use super::members::{MemberConfig, Standardize, has_members};
 use super::search::SearchConfig;
 use super::sections::{CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy};
@@ -151,9 +152,10 @@ impl Experiment {
     pub(crate) fn before_grid(document: &Document) -> Result<Self, ConfigError> {
         let experiment = Self::read(document).map_err(|refusal| document.place(&refusal))?;
         for with_null in document.removed() {
-            match experiment.check_removed(with_null?) {
-                Err(refusal) if refusal.unknown_name().is_some() => return Err(document.place(&refusal)),
-                _ => {}
+            if let Err(refusal) = Self::read(&with_null?)
+                && refusal.unknown_name().is_some()
+            {
+                return Err(document.place(&refusal));
             }
         }
         experiment.check_trials(document)?;
@@ -194,14 +196,15 @@ impl Experiment {
         written: Arc<ExperimentConfig>,
         document: &Document,
     ) -> Result<Self, Refusal> {
-        config.leave_out_unread(document);
+        // A section that the grid or the search varies is for those of the learners that read it.
+        if document.tries("learner") {
+            config.leave_out_unread(|section| document.varies(section));
+        }
         config.complete(document);
         let experiment = Self::build(config, written).map_err(refusal_of)?;
-        experiment.check_weights()?;
+        experiment.data.check_streaming()?;
+        experiment.check_given()?;
         experiment.check_teacher()?;
-        experiment.check_positions()?;
-        experiment.check_missing()?;
-        experiment.check_streaming()?;
         experiment.check_start()?;
         Ok(experiment)
     }
@@ -221,16 +224,6 @@ impl Experiment {
         Self::completed(config, self.written.clone(), at_point)
     }
 
-    /// Decodes a section in which a removed key is null.
-    fn check_removed(&self, mut section: Map) -> Result<(), Refusal> {
-        for required in ["data", "learner"] {
-            section.entry(required).or_insert_with(|| json!(self.config)[required].clone());
-        }
-        let ExperimentConfig { learner, loss, .. } = from_value(section.into()).map_err(advise)?;
-        let loss = loss.or_else(|| self.loss.clone());
-        Self::new(ExperimentConfig { learner, loss, ..self.config.clone() }).map(drop).map_err(refusal_of)
-    }
-
     /// Before any file is read, rejects a starting ranker if the learner cannot continue training it.
     fn check_start(&self) -> Result<(), Refusal> {
         let Some(start) = &self.start else { return Ok(()) };
@@ -240,16 +233,11 @@ impl Experiment {
 }
 
 impl ExperimentConfig {
-    /// If the grid point or trial in `document` sets the learner, removes `[scorer]` and `[loss]` if this learner does
-    /// not read them. A section that the grid or the search varies stays.
-    fn leave_out_unread(&mut self, document: &Document) {
-        let Some(entry) = self.learner_entry().filter(|_| document.tries("learner")) else { return };
-        if !entry.takes_scorer && !document.varies("scorer") {
-            self.scorer = None;
-        }
-        if !entry.takes_loss && !document.varies("loss") {
-            self.loss = None;
-        }
+    /// Removes `[scorer]` and `[loss]` if the learner does not read them, except the section that `stays`.
+    pub(in crate::experiment) fn leave_out_unread(&mut self, stays: impl Fn(&str) -> bool) {
+        let Some(entry) = self.learner_entry() else { return };
+        self.scorer.take_if(|_| !entry.takes_scorer && !stays("scorer"));
+        self.loss.take_if(|_| !entry.takes_loss && !stays("loss"));
     }
 
     /// Returns every path in the configuration, with the key that holds it.
@@ -260,11 +248,10 @@ impl ExperimentConfig {
     fn check_data(&self) -> Result<(), Refusal> {
         let data = &self.data;
         let sources = [data.folds.is_some(), !data.train.is_empty(), data.synthetic.is_some()];
-        if sources.iter().filter(|given| **given).count() != 1 {
-            return Err(Refusal::fault(
-                "data",
-                "expected exactly one of `folds`, `train` and `synthetic`; for one run, as in --set data.folds=FOLDER",
-            ));
+        if sources.into_iter().map(usize::from).sum::<usize>() != 1 {
+            let expected =
+                "exactly one of `folds`, `train` and `synthetic`; for one run, as in --set data.folds=FOLDER";
+            return Err(Refusal::fault("data", format!("expected {expected}")));
         }
         for (key, files) in [("data.validation", &data.validation), ("data.test", &data.test)] {
             if data.train.is_empty() && !files.is_empty() {
@@ -284,39 +271,55 @@ impl ExperimentConfig {
             }
             split.check().map_err(|refusal| refusal.under("data.split"))?;
         }
-        match data.fold {
-            0 => Err(Refusal::new("data.fold", 0, "at least 1")),
-            fold if fold > 1 && data.folds.is_none() => {
-                Err(Refusal::new("data.fold", fold, "`data.folds` to choose it from"))
-            }
-            _ => Ok(()),
-        }
+        let expected = match data.fold {
+            0 => "at least 1",
+            2.. if data.folds.is_none() => "`data.folds` to choose it from",
+            _ => return Ok(()),
+        };
+        Err(Refusal::new("data.fold", data.fold, expected))
     }
 
-    /// Rejects document or query weights for generated queries, because weights are read from files. Also rejects
-    /// weights that the learner or the loss does not support.
-    fn check_weights(&self) -> Result<(), Refusal> {
-        let read = &self.data.read_options();
+    /// Rejects what a learner makes no use of, and weights, teachers and positions of generated queries, since these are
+    /// read from files. An error about the learner lists those that would do.
+    fn check_given(&self) -> Result<(), Refusal> {
         type Takes = fn(&LearnerEntry) -> bool;
-        let kinds: [(Weights, &str, Takes); 2] = [
-            (read.query_weights, "query", |entry| entry.takes_query_weights),
-            (read.document_weights, "document", |entry| entry.takes_document_weights),
-        ];
-        for (source, of, takes) in kinds {
-            if source.is_none() {
-                continue;
+        let DataConfig { columns, read, teacher, memory, .. } = &self.data;
+        let column = |name: &Option<String>| name.as_ref().map(|name| format!("{name:?}"));
+        let file = |weights: Weights| (!weights.is_none()).then(|| "\"file\"".to_owned());
+        let path = teacher.as_ref().map(|path| format!("{path:?}"));
+        let kept = (read.missing == Missing::Keep).then(|| "\"keep\"".to_owned());
+        let memory = memory.map(|memory| memory.to_string());
+        let (no, filled) = ("\"none\"", "\"indicator\", \"zero\" or \"query-min\"");
+        let queries: (Takes, _) = (|entry| entry.takes_query_weights, "does not use query weights");
+        let documents: (Takes, _) = (|entry| entry.takes_document_weights, "does not use document weights");
+        let teachers: (Takes, _) = (|entry| entry.takes_teacher, "learns from no teacher");
+        let positions: (Takes, _) = (|entry| entry.takes_positions, "does not use positions");
+        let missing: (Takes, _) = (|entry| entry.takes_missing, "does not accept missing values");
+        let streams: (Takes, _) = (|entry| entry.streams, "does not stream data");
+        for (key, found, instead, (takes, lacks)) in [
+            ("data.read.query_weights", file(read.query_weights), no, queries),
+            ("data.columns.weight", column(&columns.weight), "none", documents),
+            ("data.read.document_weights", file(read.document_weights), no, documents),
+            ("data.teacher", path, "none", teachers),
+            ("data.columns.teacher", column(&columns.teacher), "none", teachers),
+            ("data.columns.position", column(&columns.position), "no such column", positions),
+            ("data.read.missing", kept, filled, missing),
+            ("data.memory", memory, "none", streams),
+        ] {
+            let Some(found) = found else { continue };
+            let is_of_files = key.starts_with("data.columns.") || key.ends_with("_weights");
+            if is_of_files && self.data.synthetic.is_some() {
+                return Err(Refusal::new(key, found, format!("{instead}: generated queries have no files")));
             }
-            let (key, found, none) = match &self.data.columns.weight {
-                Some(column) if of == "document" => ("data.columns.weight".to_owned(), format!("{column:?}"), "none"),
-                _ => (format!("data.read.{of}_weights"), "\"file\"".to_owned(), "\"none\""),
-            };
-            if self.data.synthetic.is_some() {
-                return Err(Refusal::new(key, found, format!("{none}: generated queries have no files")));
+            if !self.learner_entry().is_some_and(takes) {
+                let names: Vec<String> = learners_that(takes);
+                let (names, verb) = (names.join(" and "), if names.len() == 1 { "does" } else { "do" });
+                let expected = format!("{instead}: the learner `{}` {lacks}; {names} {verb}", self.learner_kind());
+                return Err(Refusal::new(key, found, expected));
             }
-            self.require(takes, &key, found, none, &format!("does not use {of} weights"))?;
         }
         // A loss that cannot be built has been refused with its learner.
-        if !read.document_weights.is_none()
+        if !self.data.read_options().document_weights.is_none()
             && let Some(Ok(loss)) = self.loss.as_ref().map(LossSpec::build)
             && let Err(error) = loss.about().check_document_weights()
         {
@@ -325,28 +328,20 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// Rejects a teacher that the learner or the loss does not read, and the loss of a teacher without one.
+    /// Rejects a teacher that the loss does not read, and the loss of a teacher without one.
     fn check_teacher(&self) -> Result<(), Refusal> {
-        let DataConfig { teacher, columns, synthetic, .. } = &self.data;
+        let DataConfig { teacher, columns, .. } = &self.data;
         let (key, found) = match (teacher, &columns.teacher) {
             (Some(path), None) => ("data.teacher", format!("{path:?}")),
             (None, Some(column)) => ("data.columns.teacher", format!("{column:?}")),
             (Some(path), Some(_)) => {
                 return Err(Refusal::new("data.teacher", format!("{path:?}"), "none with data.columns.teacher"));
             }
-            (None, None) => {
-                return match self.loss.as_ref().is_some_and(|loss| loss.params.contains_key("teacher")) {
-                    true => {
-                        Err(Refusal::described("loss.teacher", "no teacher", "data.teacher or data.columns.teacher"))
-                    }
-                    false => Ok(()),
-                };
+            (None, None) if self.loss.as_ref().is_some_and(|loss| loss.params.contains_key("teacher")) => {
+                return Err(Refusal::described("loss.teacher", "no teacher", "data.teacher or data.columns.teacher"));
             }
+            (None, None) => return Ok(()),
         };
-        if synthetic.is_some() && columns.teacher.is_some() {
-            return Err(Refusal::new(key, found, "none: generated queries have no files"));
-        }
-        self.require(|entry| entry.takes_teacher, key, &found, "none", "learns from no teacher")?;
         // A loss that cannot be built has been refused with its learner.
         let Some(Ok(loss)) = self.loss.as_ref().map(LossSpec::build) else { return Ok(()) };
         let about = loss.about();
@@ -357,31 +352,6 @@ impl ExperimentConfig {
         Err(Refusal::new(key, found, expected))
     }
 
-    /// Rejects a column of positions that the learner does not use, and one of generated queries, which have none.
-    fn check_positions(&self) -> Result<(), Refusal> {
-        let Some(column) = &self.data.columns.position else { return Ok(()) };
-        let (key, found) = ("data.columns.position", format!("{column:?}"));
-        if self.data.synthetic.is_some() {
-            return Err(Refusal::new(key, found, "no such column: generated queries have no files"));
-        }
-        self.require(|entry| entry.takes_positions, key, &found, "no such column", "does not use positions")
-    }
-
-    /// Rejects `missing = "keep"` for a learner that does not support missing values.
-    fn check_missing(&self) -> Result<(), Refusal> {
-        if self.data.read.missing != Missing::Keep {
-            return Ok(());
-        }
-        let instead = "\"indicator\", \"zero\" or \"query-min\"";
-        self.require(
-            |entry| entry.takes_missing,
-            "data.read.missing",
-            "\"keep\"",
-            instead,
-            "does not accept missing values",
-        )
-    }
-
     /// Returns whether missing values are replaced with the feature's mean and marked in an additional column, because
     /// the learner does not accept them.
     pub(crate) fn indicates_missing(&self) -> bool {
@@ -389,44 +359,17 @@ impl ExperimentConfig {
         self.data.read.missing == Missing::Indicator && !self.learner_entry().is_some_and(takes)
     }
 
-    /// Rejects streamed data for a learner that needs all features in memory.
-    fn check_streaming(&self) -> Result<(), Refusal> {
-        self.data.check_streaming()?;
-        let Some(memory) = self.data.memory else { return Ok(()) };
-        self.require(|entry| entry.streams, "data.memory", memory, "none", "does not stream data")
-    }
-
-    /// Rejects the value at `key` unless the learner has a property; the error lists the learners that have it.
-    fn require(
-        &self,
-        has: fn(&LearnerEntry) -> bool,
-        key: &str,
-        found: impl Display,
-        instead: &str,
-        lacks: &str,
-    ) -> Result<(), Refusal> {
-        if self.learner_entry().is_some_and(has) {
-            return Ok(());
-        }
-        let names: Vec<String> =
-            registry::LEARNERS.iter().filter(|entry| has(entry)).map(|entry| format!("`{}`", entry.name)).collect();
-        let (names, verb) = (names.join(" and "), if names.len() == 1 { "does" } else { "do" });
-        let expected = format!("{instead}: the learner `{}` {lacks}; {names} {verb}", self.learner_kind());
-        Err(Refusal::new(key, found, expected))
-    }
-
     fn check_cross_validation(&self) -> Result<(), Refusal> {
         let CrossValidationConfig { folds, seeds, split } = &self.cv;
         if let Some(FoldsConfig { folds, by }) = split {
-            let refuse = |expected: &str| Err(Refusal::new("cv.split", folds, expected));
-            if *folds < 3 {
-                return refuse("at least 3");
-            }
-            if self.data.folds.is_some() {
-                return refuse("none with data.folds, which is already split");
-            }
-            if self.data.split.is_some() {
-                return refuse("none with data.split: only one of them can split the data");
+            let unfit = match &self.data {
+                _ if *folds < 3 => Some("at least 3"),
+                DataConfig { folds: Some(_), .. } => Some("none with data.folds, which is already split"),
+                DataConfig { split: Some(_), .. } => Some("none with data.split: only one of them can split the data"),
+                _ => None,
+            };
+            if let Some(expected) = unfit {
+                return Err(Refusal::new("cv.split", folds, expected));
             }
             if self.data.synthetic.is_some() && *by != SplitBy::Query {
                 return Err(Refusal::fault("cv.split.by", "expected \"query\": generated queries have no columns"));
@@ -469,27 +412,13 @@ impl ExperimentConfig {
         // Among learners that are tried, a section is for those that read it, unless its own keys are tried for all.
         let is_read = |section: &str, takes: fn(&LearnerEntry) -> bool| {
             !tries_learners
-                || self.tried().any(|key| key.split('.').next() == Some(section))
+                || self.tried().any(|key| section_of(key) == section)
                 || self.learner_entry().is_none_or(takes)
         };
         Parts {
             loss: self.loss.as_ref().filter(|_| is_read("loss", |entry| entry.takes_loss)).map(Into::into),
             scorer: self.scorer.as_ref().filter(|_| is_read("scorer", |entry| entry.takes_scorer)),
         }
-    }
-
-    /// Returns the same configuration, with the fitted normalizer in place of `auto`.
-    pub(in crate::experiment) fn normalized_by(&self, kind: NormalizerKind) -> Self {
-        Self { normalizer: kind, ..self.clone() }
-    }
-
-    /// Returns the configuration without the sections that its learner does not read.
-    pub(in crate::experiment) fn without_unread(mut self) -> Self {
-        if let Some(entry) = self.learner_entry() {
-            self.scorer = self.scorer.filter(|_| entry.takes_scorer);
-            self.loss = self.loss.filter(|_| entry.takes_loss);
-        }
-        self
     }
 
     /// Returns the measure for the selection of rounds and grid points, together with its convention.
@@ -508,6 +437,11 @@ impl ExperimentConfig {
         }
         measures
     }
+}
+
+/// Returns the names of the learners with a property, in backticks.
+pub(super) fn learners_that(has: fn(&LearnerEntry) -> bool) -> Vec<String> {
+    registry::LEARNERS.iter().filter(|entry| has(entry)).map(|entry| format!("`{}`", entry.name)).collect()
 }
 
 /// Converts a learner's error to a [`Refusal`] that names the configuration key that caused it.
@@ -575,6 +509,8 @@ fn scorers_with(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use burn_rank::workbench::json::json;
+
     use super::*;
     use crate::experiment::config::document::tests::DECODED;
 
@@ -763,7 +699,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_decodes_the_file_once() {
+    fn a_grid_decodes_the_file_once_for_all_points() {
         let numbers: Vec<String> = (1..=10).map(|number| number.to_string()).collect();
         let numbers = numbers.join(", ");
         let before = DECODED.get();
@@ -771,7 +707,8 @@ mod tests {
         let removed = ["learner.patience=", "seed=null"].map(String::from);
         let document = Document::parse(Path::new("a.toml"), format!("{BASE}{grid}"), &removed).unwrap();
         let points = Experiment::before_grid(&document).unwrap().grid_candidates(&document).unwrap();
-        assert_eq!((points.len(), DECODED.get() - before), (100, 1));
+        // Once more for each key that is removed.
+        assert_eq!((points.len(), DECODED.get() - before), (100, 3));
         assert_eq!(
             (&points[99].config.learner["epochs"], &points[11].config.learner["epochs"]),
             (&json!(10), &json!(2))

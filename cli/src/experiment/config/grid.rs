@@ -1,7 +1,7 @@
 //! The points of a grid: every combination of the listed values, and their short names, which say in words how a point
 //! differs from the others.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use burn_rank::json::{Map, Value};
 use burn_rank::refusal::Refusal;
@@ -13,23 +13,23 @@ pub type Point = Vec<(String, Value)>;
 /// The largest number of combinations in a grid; each one is fitted in every fold with every seed.
 const MOST_POINTS: usize = 100_000;
 
-/// The sections whose keys a grid or a search may vary; data, seeds and measures stay fixed.
-const SECTIONS: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
+/// The sections whose keys a grid or a search may vary, and that each of `[[members]]` has by itself; data, seeds and
+/// measures stay fixed.
+pub(super) const SECTIONS: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
 
 /// Rejects keys outside the sections that a grid may vary, such as seeds or files.
 ///
 /// # Errors
 /// Returns a [`Refusal`] that names the first invalid key.
 pub(super) fn check_keys(grid: &Map) -> Result<(), Refusal> {
-    let section = |key: &str| key.split('.').next().unwrap_or_default().to_string();
-    match grid.keys().find(|key| !SECTIONS.contains(&section(key).as_str())) {
-        None => Ok(()),
-        Some(key) => {
-            let near = did_you_mean(&nearest(&section(key), SECTIONS));
-            let fault = format!("expected a key that begins with one of {}{near}", SECTIONS.join(", "));
-            Err(Refusal::fault(key, fault))
-        }
-    }
+    let Some(key) = grid.keys().find(|key| !SECTIONS.contains(&section_of(key))) else { return Ok(()) };
+    let near = did_you_mean(&nearest(section_of(key), SECTIONS));
+    Err(Refusal::fault(key, format!("expected a key that begins with one of {}{near}", SECTIONS.join(", "))))
+}
+
+/// Returns the section that contains a dotted key.
+pub(super) fn section_of(key: &str) -> &str {
+    key.split('.').next().unwrap_or_default()
 }
 
 /// Returns every combination of the listed values, with the last key varying fastest. An empty grid gives one empty
@@ -56,11 +56,10 @@ pub fn points(grid: &Map) -> Result<Vec<Point>, Refusal> {
     }
     let mut points = vec![Point::new()];
     for (key, values) in lists {
-        let extend = |point: &Point| -> Vec<Point> {
-            let with = |value: &Value| point.iter().cloned().chain([(key.clone(), value.clone())]).collect();
-            values.iter().map(with).collect()
+        let with = |point: &Point| -> Vec<Point> {
+            values.iter().map(|value| [&point[..], &[(key.clone(), value.clone())]].concat()).collect()
         };
-        points = points.iter().flat_map(extend).collect();
+        points = points.iter().flat_map(with).collect();
     }
     Ok(points)
 }
@@ -133,26 +132,20 @@ fn distinguishing(points: &[Point]) -> Vec<&str> {
         }
     }
     keys.sort_by_key(|key| !is_kind(key));
-    let mut groups = vec![0; points.len()];
-    let mut count = 1;
-    keys.retain(|key| {
-        let mut numbers = HashMap::new();
-        let value = |point: &Point| point.iter().find(|(name, _)| name == key).map(|(_, value)| value.to_string());
-        let split: Vec<usize> = points
-            .iter()
-            .zip(&groups)
-            .map(|(point, group)| {
-                let next = numbers.len();
-                *numbers.entry((*group, value(point))).or_insert(next)
-            })
-            .collect();
-        let more = numbers.len() > count;
-        if more {
-            (groups, count) = (split, numbers.len());
+    let value =
+        |point: &Point, key: &str| point.iter().find(|(name, _)| name == key).map(|(_, value)| value.to_string());
+    let values = |point: &Point, keys: &[&str]| keys.iter().map(|key| value(point, key)).collect::<Vec<_>>();
+    let (mut enough, mut told_apart) = (Vec::new(), 1);
+    for key in keys {
+        enough.push(key);
+        let different = points.iter().map(|point| values(point, &enough)).collect::<HashSet<_>>().len();
+        if different > told_apart {
+            told_apart = different;
+        } else {
+            enough.pop();
         }
-        more
-    });
-    keys
+    }
+    enough
 }
 
 /// Returns whether a key names what a section is, such as `learner.kind`.

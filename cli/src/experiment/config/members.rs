@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::Document;
 use super::experiment::{Experiment, ExperimentConfig};
+use super::grid::SECTIONS;
 
 /// One of `[[members]]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,9 +60,6 @@ impl Standardize {
     }
 }
 
-/// The sections that each member has in place of the configuration.
-const OF_MEMBER: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
-
 /// The largest number of seeds of a network.
 const MOST_SEEDS: usize = 1000;
 
@@ -87,7 +85,7 @@ impl Experiment {
             return read(&document.of_member(sections(&only.table), None)?);
         }
         let (others, next_to) = match has_members {
-            true => (&OF_MEMBER[..], "[[members]], each of which is fitted by itself"),
+            true => (&SECTIONS[..], "[[members]], each of which is fitted by itself"),
             false => (&[][..], "several learner.seeds of a network"),
         };
         let mut refused = others.iter().copied().chain(["start", "grid", "search"]);
@@ -98,7 +96,7 @@ impl Experiment {
         for (number, of) in written.iter().enumerate() {
             let mut member: MemberConfig =
                 from_value(of.table.clone()).map_err(|refusal: Refusal| refusal.under(&of.key))?;
-            let place = |refusal: Refusal| match OF_MEMBER.iter().any(|own| refusal.key.starts_with(own)) {
+            let place = |refusal: Refusal| match SECTIONS.iter().any(|own| refusal.key.starts_with(own)) {
                 true => refusal.under(&of.key),
                 false => refusal,
             };
@@ -141,7 +139,7 @@ impl Experiment {
 
 /// Returns the sections of a member's table.
 fn sections(table: &Value) -> impl Iterator<Item = (&'static str, Value)> {
-    OF_MEMBER.into_iter().filter_map(|of| Some((of, table.get(of)?.clone())))
+    SECTIONS.into_iter().filter_map(|of| Some((of, table.get(of)?.clone())))
 }
 
 /// Returns the members of a document. A network of several seeds counts as several.
@@ -153,7 +151,7 @@ fn written(document: &Document) -> Result<Vec<Written>, Refusal> {
             tables.into_iter().enumerate().map(|(number, table)| (format!("members[{number}]"), table)).collect()
         }
         false => {
-            let own = OF_MEMBER.into_iter().filter(|of| document.has(of));
+            let own = SECTIONS.into_iter().filter(|of| document.has(of));
             let table = own.map(|of| (of.to_owned(), document.value(of).clone())).collect();
             vec![(String::new(), Value::Object(table))]
         }
@@ -197,14 +195,14 @@ impl ExperimentConfig {
             let MemberConfig { normalizer, scorer, loss, learner, .. } = member.clone();
             let own = Self { normalizer, scorer, loss, learner, members: Vec::new(), ..self.clone() }.resolved();
             let mut table = json!(member);
-            for key in OF_MEMBER.into_iter().filter(|key| !own[*key].is_null()) {
+            for key in SECTIONS.into_iter().filter(|key| !own[*key].is_null()) {
                 table[key] = own[key].clone();
             }
             table
         };
         value["members"] = self.members.iter().map(resolved).collect::<Vec<_>>().into();
         if let Some(table) = value.as_object_mut() {
-            OF_MEMBER.into_iter().for_each(|key| drop(table.shift_remove(key)));
+            SECTIONS.into_iter().for_each(|key| drop(table.shift_remove(key)));
         }
         value
     }

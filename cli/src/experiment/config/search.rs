@@ -116,11 +116,12 @@ impl SearchConfig {
         if self.space().is_empty() {
             return Err(Refusal::fault("search.space", "expected at least one key with a list or range to draw from"));
         }
-        grid::check_keys(self.space()).and(self.drawn().map(|_| ())).map_err(|refusal| refusal.under("search.space"))
+        grid::check_keys(self.space()).map_err(|refusal| refusal.under("search.space"))?;
+        self.drawn().map(drop)
     }
 
     fn drawn(&self) -> Result<Space, Refusal> {
-        Space::read(self.space())
+        Space::read(self.space()).map_err(|refusal| refusal.under("search.space"))
     }
 
     /// Returns the trials for a fold, in the order in which they are drawn.
@@ -128,14 +129,14 @@ impl SearchConfig {
     /// # Errors
     /// Returns a [`Refusal`] if the search space is invalid.
     pub(in crate::experiment) fn points(&self, seed: u64, fold: usize) -> Result<Vec<Point>, Refusal> {
-        let space = self.drawn().map_err(|refusal| refusal.under("search.space"))?;
+        let space = self.drawn()?;
         Ok((1..=self.trials()).map(|trial| space.trial(seed, fold, trial)).collect())
     }
 
     /// Returns copies of a trial for checks. In each copy, one key has an extreme value: the smallest or largest number
     /// of its range, or one of its listed values.
     pub(super) fn extremes(&self, point: &Point) -> Result<Vec<Point>, Refusal> {
-        Ok(self.drawn().map_err(|refusal| refusal.under("search.space"))?.extremes(point))
+        Ok(self.drawn()?.extremes(point))
     }
 }
 
@@ -200,7 +201,7 @@ impl Domain {
         if from >= to {
             return Err(Refusal::new("from", from, format!("a number below `to`, which is {to}")));
         }
-        let whole = |key: &str| table.get(key).and_then(whole_number);
+        let whole = |key: &str| table.get(key).and_then(Value::as_i64);
         if scale == RangeScale::Log && from <= 0.0 {
             return Err(Refusal::new("from", from, "a number above 0 on the scale \"log\""));
         }
@@ -213,11 +214,12 @@ impl Domain {
     fn draw(&self, random: &mut ChaCha8Rng) -> Value {
         match self {
             Self::Values(values) => values[random.random_range(0..values.len())].clone(),
-            Self::Real { from, to, scale: RangeScale::Linear } => {
-                Value::from(rounded(from + random.random::<f64>() * (to - from)).clamp(*from, *to))
-            }
-            Self::Real { from, to, scale: RangeScale::Log } => {
-                Value::from(rounded(log_uniform(*from, *to, random)).clamp(*from, *to))
+            Self::Real { from, to, scale } => {
+                let drawn = match scale {
+                    RangeScale::Linear => from + random.random::<f64>() * (to - from),
+                    RangeScale::Log => log_uniform(*from, *to, random),
+                };
+                Value::from(rounded(drawn).clamp(*from, *to))
             }
             Self::Whole { from, to, scale: RangeScale::Linear } => Value::from(random.random_range(*from..=*to)),
             // Each whole number has the share of the interval up to the next.
@@ -239,13 +241,6 @@ impl Domain {
     }
 }
 
-fn whole_number(value: &Value) -> Option<i64> {
-    match value {
-        Value::Number(number) => number.as_i64(),
-        _ => None,
-    }
-}
-
 fn log_uniform(from: f64, to: f64, random: &mut ChaCha8Rng) -> f64 {
     (from.ln() + random.random::<f64>() * (to.ln() - from.ln())).exp()
 }
@@ -262,9 +257,8 @@ struct Space(Vec<(String, Domain)>);
 impl Space {
     /// Reads the table `space`.
     fn read(table: &Map) -> Result<Self, Refusal> {
-        let read = |(key, value): (&String, &Value)| match Domain::read(value) {
-            Ok(domain) => Ok((key.clone(), domain)),
-            Err(refusal) => Err(refusal.under(key)),
+        let read = |(key, value): (&String, &Value)| {
+            Domain::read(value).map(|domain| (key.clone(), domain)).map_err(|refusal| refusal.under(key))
         };
         let mut keys = table.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         keys.sort_by(|one, other| one.0.cmp(&other.0));
@@ -283,15 +277,15 @@ impl Space {
 
     /// For every key and each of its extreme values, returns a copy of a point in which the key has that value.
     fn extremes(&self, point: &Point) -> Vec<Point> {
-        let with = |at: usize, value: Value| {
-            let mut point = point.clone();
-            point[at].1 = value;
-            point
-        };
-        let of_key = |(at, (_, domain)): (usize, &(String, Domain))| {
-            domain.extremes().into_iter().map(|value| with(at, value)).collect::<Vec<_>>()
-        };
-        self.0.iter().enumerate().flat_map(of_key).collect()
+        let mut points = Vec::new();
+        for (at, (_, domain)) in self.0.iter().enumerate() {
+            for value in domain.extremes() {
+                let mut point = point.clone();
+                point[at].1 = value;
+                points.push(point);
+            }
+        }
+        points
     }
 }
 

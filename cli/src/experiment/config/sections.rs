@@ -135,28 +135,22 @@ impl SplitConfig {
 
 /// How the training files are divided into folds. A plain number divides the queries at random; a table can name a
 /// column to divide by.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct FoldsConfig {
     /// Number of folds.
     pub folds: usize,
     /// The property by which queries are divided.
+    #[serde(default)]
     pub by: SplitBy,
 }
 
-/// The TOML table that [`FoldsConfig`] is read from.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FoldsTable {
-    folds: usize,
-    #[serde(default)]
-    by: SplitBy,
-}
-
+// `remote` makes the derived functions, which write and read a table, functions of the type by itself.
 impl Serialize for FoldsConfig {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.by {
             SplitBy::Query => self.folds.serialize(serializer),
-            by => FoldsTable { folds: self.folds, by: by.clone() }.serialize(serializer),
+            _ => Self::serialize(self, serializer),
         }
     }
 }
@@ -178,8 +172,7 @@ impl<'de> Deserialize<'de> for FoldsConfig {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FoldsConfig, A::Error> {
-                let FoldsTable { folds, by } = FoldsTable::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(FoldsConfig { folds, by })
+                FoldsConfig::deserialize(MapAccessDeserializer::new(map))
             }
         }
 
@@ -266,10 +259,8 @@ impl DataConfig {
     /// Returns the reading options, including which columns hold weights. Document weights are read if a column is
     /// named for them.
     pub(in crate::experiment) fn read_options(&self) -> ReadOptions {
-        let document_weights = match self.columns.weight {
-            Some(_) => Weights::File,
-            None => self.read.document_weights,
-        };
+        let of_column = self.columns.weight.as_ref().map(|_| Weights::File);
+        let document_weights = of_column.unwrap_or(self.read.document_weights);
         ReadOptions { columns: self.columns.clone(), document_weights, ..self.read.clone() }
     }
 
@@ -287,38 +278,28 @@ impl DataConfig {
                 None => Ok(()),
             };
         };
-        let refuse = |expected: String| Err(Refusal::new("data.memory", memory, expected));
-        if memory.bytes() / 2 < window.bytes() {
-            return refuse(format!("at least twice data.window, which is {window}"));
-        }
-        if self.synthetic.is_some() {
-            return refuse("none: generated queries are in memory".to_owned());
-        }
-        if self.split.is_some() {
-            return refuse("none with data.split, which copies queries into memory".to_owned());
-        }
-        if matches!(self.read.missing, Missing::Zero | Missing::QueryMin) {
-            return refuse(
-                "none with data.read.missing, which replaces values: replace them with `burn-rank convert`".to_owned(),
-            );
-        }
-        for (key, files) in [("train", &self.train), ("validation", &self.validation), ("test", &self.test)] {
-            if files.len() > 1 {
-                return refuse(format!("one file in data.{key}, found {}", files.len()));
+        let files = [("train", &self.train), ("validation", &self.validation), ("test", &self.test)];
+        let expected = match files.into_iter().find(|(_, files)| files.len() > 1) {
+            _ if memory.bytes() / 2 < window.bytes() => format!("at least twice data.window, which is {window}"),
+            _ if self.synthetic.is_some() => "none: generated queries are in memory".to_owned(),
+            _ if self.split.is_some() => "none with data.split, which copies queries into memory".to_owned(),
+            _ if matches!(self.read.missing, Missing::Zero | Missing::QueryMin) => {
+                "none with data.read.missing, which replaces values: replace them with `burn-rank convert`".to_owned()
             }
-        }
-        Ok(())
+            Some((key, files)) => format!("one file in data.{key}, found {}", files.len()),
+            None => return Ok(()),
+        };
+        Err(Refusal::new("data.memory", memory, expected))
     }
 
     /// Returns every path in the section, with the key that holds it.
     pub(in crate::experiment) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
         let folds = self.folds.iter_mut().map(|path| ("data.folds", path));
         let teacher = self.teacher.iter_mut().map(|path| ("data.teacher", path));
-        let files =
-            [("data.train", &mut self.train), ("data.validation", &mut self.validation), ("data.test", &mut self.test)];
-        folds
-            .chain(teacher)
-            .chain(files.into_iter().flat_map(|(key, paths)| paths.iter_mut().map(move |path| (key, path))))
+        let train = self.train.iter_mut().map(|path| ("data.train", path));
+        let validation = self.validation.iter_mut().map(|path| ("data.validation", path));
+        let test = self.test.iter_mut().map(|path| ("data.test", path));
+        folds.chain(teacher).chain(train).chain(validation).chain(test)
     }
 }
 
@@ -335,14 +316,10 @@ impl SyntheticConfig {
         if self.train_queries == 0 {
             return refuse("train_queries", 0, "at least 1".to_string());
         }
-        for (key, queries) in [
-            ("train_queries", self.train_queries),
-            ("validation_queries", self.validation_queries),
-            ("test_queries", self.test_queries),
-        ] {
-            if queries > MOST_QUERIES {
-                return refuse(key, queries, format!("at most {MOST_QUERIES}"));
-            }
+        let Self { train_queries: train, validation_queries: validation, test_queries: test, .. } = *self;
+        let sets = [("train_queries", train), ("validation_queries", validation), ("test_queries", test)];
+        if let Some((key, queries)) = sets.into_iter().find(|(_, queries)| *queries > MOST_QUERIES) {
+            return refuse(key, queries, format!("at most {MOST_QUERIES}"));
         }
         self.generator().check().map_err(|refusal| refusal.under("data.synthetic"))
     }

@@ -1,9 +1,9 @@
 //! The fits of a cross-validation. Several fits run at the same time, each with its own folder.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use burn_rank::learner::{Progress, SURROGATE, StopReason};
@@ -113,7 +113,7 @@ impl PlannedFits<'_> {
     }
 
     /// Selects the results for one candidate in one fold, in the order of the seeds.
-    pub(super) fn of_candidate<'r, T>(&self, results: &'r [T], split: usize, candidate: usize) -> &'r [T] {
+    pub(super) fn of_candidate<'r>(&self, results: &'r [JobResult], split: usize, candidate: usize) -> &'r [JobResult] {
         &results[self.numbers(split, candidate)]
     }
 
@@ -127,10 +127,8 @@ impl PlannedFits<'_> {
     /// the last rung are compared. Ties go to the first candidate.
     pub(super) fn selected(&self, results: &[JobResult], split: usize) -> usize {
         let selections = self.selections(results, split);
-        let stayed: Vec<usize> = match self.ladder(results, split).pop() {
-            Some((trials, _)) => trials,
-            None => (0..selections.len()).collect(),
-        };
+        let last = self.ladder(results, split).pop();
+        let stayed: Vec<usize> = last.map_or_else(|| (0..selections.len()).collect(), |(trials, _)| trials);
         let better = |best: usize, other: usize| if selections[other] > selections[best] { other } else { best };
         stayed.into_iter().reduce(better).unwrap_or(0)
     }
@@ -185,30 +183,26 @@ impl PlannedFits<'_> {
             let largest = self.contents.iter().map(|of| of.bytes).max().unwrap_or(0);
             jobs_that_fit(largest, memory::available(), options.threads)
         });
-        let queue: Mutex<VecDeque<usize>> = Mutex::new((0..count).collect());
-        let results: Mutex<Vec<Option<Result<JobResult, ExperimentError>>>> =
-            Mutex::new((0..count).map(|_| None).collect());
+        let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let results: Vec<OnceLock<Result<JobResult, ExperimentError>>> = (0..count).map(|_| OnceLock::new()).collect();
         let work = || {
             while !options.interrupt.requested() {
-                let Some(next) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { break };
-                let job = self.job(pass.numbers[next]);
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(&number) = pass.numbers.get(at) else { break };
+                let job = self.job(number);
                 let label = &job.label();
                 (options.progress)(JobEvent::Begun(label));
-                let result = job.run(pass, options);
+                let result = job.run(pass, options).map_err(ExperimentError::job(label.clone()));
                 if result.as_ref().is_ok_and(|result| !result.has_reached(pass.rounds)) {
                     break;
                 }
                 if result.is_err() {
-                    queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                    next.store(count, Ordering::Relaxed);
                 }
-                let result =
-                    result.map_err(|error| ExperimentError::Job { label: label.clone(), source: Box::new(error) });
                 let selection = result.as_ref().ok().map(|result| result.selection);
                 let surrogate = result.as_ref().ok().and_then(JobResult::surrogate);
-                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-                results[next] = Some(result);
-                let finished = pass.before + results.iter().filter(|result| result.is_some()).count();
-                drop(results);
+                let _ = results[at].set(result);
+                let finished = pass.before + ended.fetch_add(1, Ordering::Relaxed) + 1;
                 let done = JobDone { finished, all: pass.all, label, selection, surrogate };
                 (options.progress)(JobEvent::Done(done));
             }
@@ -221,9 +215,8 @@ impl PlannedFits<'_> {
             }
             work();
         });
-        let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         // A job without a result was dropped after an earlier one failed, or after a stop.
-        let results: Vec<JobResult> = results.into_iter().flatten().collect::<Result<_, _>>()?;
+        let results: Vec<JobResult> = results.into_iter().filter_map(OnceLock::into_inner).collect::<Result<_, _>>()?;
         match results.len() {
             finished if finished < count => {
                 Err(ExperimentError::Interrupted { finished: pass.before + finished, all: pass.all })
@@ -231,6 +224,78 @@ impl PlannedFits<'_> {
             _ => Ok(results),
         }
     }
+}
+
+/// Successive halving. In each rung, a trial is ranked by its best round so far, measured on validation queries. The rank
+/// is computed from the trial's history up to this rung. So a cross-validation that was stopped and resumed drops the same
+/// trials.
+impl PlannedFits<'_> {
+    /// Returns the trials that reach each rung in a fold, and their selection measures at the end of the rung. The
+    /// measures are averaged over seeds; without successive halving there are no rungs.
+    pub(super) fn ladder(&self, results: &[JobResult], split: usize) -> Vec<(Vec<usize>, Vec<f64>)> {
+        let mut trials: Vec<usize> = (0..self.choices()).collect();
+        let mut ladder: Vec<(Vec<usize>, Vec<f64>)> = Vec::with_capacity(self.rungs.len());
+        for rung in &self.rungs {
+            if let Some((above, values)) = ladder.last() {
+                trials = best(above, values, rung.trials);
+            }
+            let value = |&trial: &usize| {
+                let of_seeds = self.of_candidate(results, split, trial);
+                mean(of_seeds.iter().map(|result| within(result, rung.rounds)))
+            };
+            let values: Vec<f64> = trials.iter().map(value).collect();
+            ladder.push((trials.clone(), values));
+        }
+        ladder
+    }
+
+    /// Runs all fits, those of each rung one after the other, and returns the latest result of every job. Without rungs,
+    /// every fit continues to its end at once.
+    ///
+    /// A trial continues from the state in its folder. Without an output folder, the trial is fitted again from its
+    /// first round, with the same result.
+    pub(super) fn run_all(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
+        let of_trials = |trials: usize| trials * self.contents.len() * self.seeds.len();
+        // Without rungs, every job counts once.
+        let all = self.rungs.iter().map(|rung| of_trials(rung.trials)).sum::<usize>().max(self.count());
+        let numbers: Vec<usize> = (0..self.count()).collect();
+        let first = Pass { rounds: self.pause(0), all, ..Pass::new(&numbers) };
+        let mut results = self.run_pass(&first, options)?;
+        let mut before = results.len();
+        for rung in 1..self.rungs.len() {
+            let of_split = |split| {
+                let (trials, _) = self.ladder(&results, split).swap_remove(rung);
+                trials.into_iter().flat_map(move |trial| self.numbers(split, trial))
+            };
+            let numbers: Vec<usize> = (0..self.contents.len()).flat_map(of_split).collect();
+            let pass = Pass { rounds: self.pause(rung), before, all, ..Pass::new(&numbers) };
+            let made = self.run_pass(&pass, options)?;
+            before += made.len();
+            numbers.iter().zip(made).for_each(|(&number, result)| results[number] = result);
+        }
+        Ok(results)
+    }
+
+    /// Returns the number of rounds after which the fits of a rung pause; those of the last one continue to their end.
+    fn pause(&self, rung: usize) -> Option<usize> {
+        self.rungs.split_last().and_then(|(_, paused)| paused.get(rung)).map(|rung| rung.rounds)
+    }
+}
+
+/// Returns the `count` trials with the highest values, without changing their order. Ties go to the first trial.
+fn best(trials: &[usize], values: &[f64], count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..trials.len()).collect();
+    order.sort_by(|&one, &other| merit(values[other]).total_cmp(&merit(values[one])));
+    let mut stay: Vec<usize> = order.into_iter().take(count).map(|at| trials[at]).collect();
+    stay.sort_unstable();
+    stay
+}
+
+/// Returns a fit's best selection measure on validation queries within its first `rounds` rounds. Returns NaN if none
+/// was measured.
+fn within(result: &JobResult, rounds: usize) -> f64 {
+    let measured = result.fit.history.iter().take(rounds).filter_map(|round| round.validation);
+    measured.fold(f64::NAN, f64::max)
 }
 
 impl Job<'_> {
@@ -328,7 +393,7 @@ fn jobs_that_fit(splits_bytes: usize, available: Option<u64>, threads: usize) ->
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
-    use std::sync::Barrier;
+    use std::sync::{Barrier, Mutex};
 
     use burn::tensor::Device;
 
@@ -336,6 +401,13 @@ mod tests {
     use crate::experiment::{Document, Keep, PlannedFits};
     use burn_rank::learner::Interrupt;
     use burn_rank::workbench::op::PrimitivePath;
+
+    #[test]
+    fn the_best_trials_stay_and_ties_go_to_the_first() {
+        assert_eq!(best(&[0, 1, 2, 3], &[0.5, f64::NAN, 0.5, 0.7], 2), [0, 3]);
+        assert_eq!(best(&[2, 5, 9], &[f64::NAN, 0.1, -1.0], 2), [5, 9]);
+        assert_eq!(best(&[4, 6], &[f64::NAN, f64::NAN], 1), [4]);
+    }
 
     #[test]
     fn fits_at_once_are_bounded_by_memory_and_threads() {

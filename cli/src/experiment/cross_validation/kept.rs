@@ -2,11 +2,14 @@
 //! documents and TREC runs.
 //!
 //! Every fit saves its ranker, because the selected fits are known only after all fits are done. Scores and TREC runs
-//! are computed from the saved ranker, so all three files agree. [`KeptRun`] reads them again.
+//! are computed from the saved ranker, so all three files agree. [`KeptRun`] reads them again. A fourth file has the
+//! scores of the test documents of all folds, in the order of the data.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::{fs, io};
 
 use burn::tensor::Device;
 use burn_rank::data::trec::write_run;
@@ -15,8 +18,8 @@ use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, mean};
 use burn_rank::ranker::Ranker;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{did_you_mean, nearest};
+use burn_rank::workbench::{ScoreRow, atomic_file, write_scores_as};
 
-use super::fold_scores::FoldScores;
 use super::jobs::{Job, JobResult, Pass};
 use super::{CrossValidationOptions, PlannedFits};
 use crate::experiment::config::{Document, Experiment};
@@ -24,6 +27,7 @@ use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::folder::{CONFIG, RANKER, REPORT};
 use crate::experiment::record::{CrossValidationReport, Report, over_seeds};
 use crate::experiment::split::Split;
+use crate::experiment::teacher::Rows;
 
 /// The folder of the kept files, inside the folder of the run.
 pub const KEPT: &str = "kept";
@@ -117,11 +121,10 @@ impl PlannedFits<'_> {
         // A repeated fit may measure differently on a GPU, and another point may be selected.
         let rankers = loop {
             let chosen = self.chosen(results);
-            let load =
-                |number: &usize| Ranker::load(&folder.file(&self.job(*number).file(RANKER)), options.device).ok();
-            let rankers: Vec<(usize, Option<Ranker>)> = chosen.iter().map(|number| (*number, load(number))).collect();
-            let lacking: Vec<usize> =
-                rankers.iter().filter(|(_, ranker)| ranker.is_none()).map(|(number, _)| *number).collect();
+            let load = |number: usize| Ranker::load(&folder.file(&self.job(number).file(RANKER)), options.device);
+            let rankers: BTreeMap<usize, Ranker> =
+                chosen.iter().filter_map(|&number| Some((number, load(number).ok()?))).collect();
+            let lacking: Vec<usize> = chosen.into_iter().filter(|number| !rankers.contains_key(number)).collect();
             if lacking.is_empty() {
                 break rankers;
             }
@@ -132,13 +135,13 @@ impl PlannedFits<'_> {
         };
         let kept = folder.file(KEPT);
         if options.keep.any() {
-            std::fs::create_dir_all(&kept).map_err(OutputError::unwritable(&kept))?;
+            fs::create_dir_all(&kept).map_err(OutputError::unwritable(&kept))?;
         }
         let tag = tag(&self.config.name);
         for (number, ranker) in rankers {
             let Job { split, seed, .. } = self.job(number);
             let split = self.splits.read(split, self.seeds.len() > 1)?;
-            let (Some(ranker), Some(test)) = (ranker, &split.test) else { continue };
+            let Some(test) = &split.test else { continue };
             let scores = ranker.predict(test, options.device)?;
             if let Some(all) = &mut fold_scores {
                 all.add(split.fold, test, &scores)?;
@@ -152,10 +155,7 @@ impl PlannedFits<'_> {
                 folder.write_with(&name, |mut file| match ending {
                     RANKERS => file.write_all(&ranker.to_bytes()),
                     SCORES => scores.iter().try_for_each(|score| writeln!(file, "{score}")),
-                    _ => write_run(&mut file, test, &scores, &tag).map_err(|error| match error {
-                        DataError::Io { source, .. } => source,
-                        error => io::Error::other(error),
-                    }),
+                    _ => write_run(&mut file, test, &scores, &tag).map_err(as_io),
                 })?;
             }
         }
@@ -172,6 +172,141 @@ fn tag(name: &str) -> String {
     match words.collect::<Vec<_>>().join("-") {
         tag if tag.is_empty() => "burn-rank".to_string(),
         tag => tag,
+    }
+}
+
+/// The formats of a file of scores, as the endings of its name.
+const FORMATS: [&str; 5] = ["csv", "tsv", "arrow", "parquet", "run"];
+
+/// Returns the format that the name of a file asks for.
+///
+/// # Errors
+/// Returns a [`Refusal`] for a name with another ending.
+pub(crate) fn format_of(path: &Path) -> Result<&'static str, Refusal> {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    FORMATS.into_iter().find(|format| *format == ending).ok_or_else(|| {
+        let expected = "a name that ends in .csv, .tsv, .arrow, .parquet or .run";
+        Refusal::new("scores", path.display(), expected)
+    })
+}
+
+/// The scores of all test documents, by the row of the data. Each query is scored by the selected fits that had it in
+/// their test part, so no score comes from a fit that has seen its query.
+struct FoldScores {
+    rows: Rows,
+    found: BTreeMap<usize, Scored>,
+}
+
+/// A scored document.
+struct Scored {
+    query: String,
+    /// The identifier of the document; empty if the data have none.
+    document: String,
+    fold: usize,
+    /// The sum of its scores over the seeds, and their number.
+    sum: f64,
+    seeds: usize,
+}
+
+impl FoldScores {
+    /// Creates an empty table for these rows.
+    fn new(rows: Rows) -> Self {
+        Self { rows, found: BTreeMap::new() }
+    }
+
+    /// Adds the scores of one fit for the test queries of its fold.
+    ///
+    /// # Errors
+    /// Returns [`DataError::Changed`] if the queries are not those of the rows.
+    fn add(&mut self, fold: usize, test: &RankingDataset, scores: &[f32]) -> Result<(), DataError> {
+        for (query, name) in test.query_ids.iter().enumerate() {
+            let (documents, rows) = (test.range(query), self.rows.query(name).unwrap_or_default());
+            if rows.len() != documents.len() {
+                return Err(DataError::Changed { fold });
+            }
+            for (document, &row) in documents.zip(rows) {
+                let scored = self.found.entry(row).or_insert_with(|| {
+                    let document = test.document_ids.get(document).cloned().unwrap_or_default();
+                    Scored { query: name.clone(), document, fold, sum: 0.0, seeds: 0 }
+                });
+                scored.sum += f64::from(scores[document]);
+                scored.seeds += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the file, in the format that its name asks for. `tag` names a TREC run.
+    ///
+    /// # Errors
+    /// Returns an [`ExperimentError`] if the file cannot be written, or if names do not fit a TREC run.
+    fn write(&self, path: &Path, tag: &str) -> Result<(), ExperimentError> {
+        let format = format_of(path)?;
+        let fill = |mut out: &mut dyn Write| match format {
+            "csv" => self.write_text(out, ','),
+            "tsv" => self.write_text(out, '\t'),
+            "run" => self.run().and_then(|(data, scores)| write_run(&mut out, &data, &scores, tag)).map_err(as_io),
+            format => write_scores_as(format, &self.table(), out).map_err(as_io),
+        };
+        Ok(atomic_file::write_with(path, fill).map_err(OutputError::unwritable(path))?)
+    }
+
+    fn table(&self) -> Vec<ScoreRow<'_>> {
+        let rows = self.found.iter().map(|(&row, scored)| ScoreRow {
+            query: &scored.query,
+            document: &scored.document,
+            row: row + 1,
+            fold: scored.fold,
+            score: (scored.sum / scored.seeds as f64) as f32,
+        });
+        rows.collect()
+    }
+
+    fn write_text(&self, out: &mut dyn Write, separator: char) -> io::Result<()> {
+        let names = ["query", "document", "row", "fold", "score"];
+        writeln!(out, "{}", names.join(&separator.to_string()))?;
+        for ScoreRow { query, document, row, fold, score } in self.table() {
+            let [query, document] = [query, document].map(|text| quoted(text, separator));
+            writeln!(out, "{query}{separator}{document}{separator}{row}{separator}{fold}{separator}{score}")?;
+        }
+        Ok(())
+    }
+
+    /// Returns the scored documents as a dataset without features, and their scores.
+    fn run(&self) -> Result<(RankingDataset, Vec<f32>), DataError> {
+        let mut queries: BTreeMap<usize, Vec<ScoreRow>> = BTreeMap::new();
+        for row in self.table() {
+            let first = self.rows.query(row.query).and_then(|rows| rows.iter().min()).copied().unwrap_or_default();
+            queries.entry(first).or_default().push(row);
+        }
+        let rows = || queries.values().flatten();
+        let sizes: Vec<usize> = queries.values().map(Vec::len).collect();
+        let data = RankingDataset::builder()
+            .features(vec![0.0; rows().count()], 1)
+            .labels(vec![0.0; rows().count()])
+            .query_ids(queries.values().map(|rows| rows[0].query))
+            .query_sizes(&sizes);
+        let data = match rows().any(|row| !row.document.is_empty()) {
+            true => data.document_ids(rows().map(|row| row.document)),
+            false => data,
+        };
+        Ok((data.build()?, rows().map(|row| row.score).collect()))
+    }
+}
+
+/// Quotes a field that holds the separator, a quote or a line break.
+fn quoted(text: &str, separator: char) -> String {
+    match text.contains([separator, '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+/// Takes the cause out of an error of a file, which the caller names.
+fn as_io(error: DataError) -> io::Error {
+    match error {
+        DataError::Io { source, .. } => source,
+        error => io::Error::other(error),
     }
 }
 
@@ -278,29 +413,23 @@ fn scores(
 ) -> Result<Vec<f32>, ExperimentError> {
     let path = folder.join(kept_file(SCORES, fold, seed));
     let refuse = |found: String| ExperimentError::Input(format!("{}: {found}", path.display()));
-    match fs::read_to_string(&path) {
-        Ok(text) => {
-            let number =
-                |line: &str| line.parse::<f32>().map_err(|_| refuse(format!("found `{line}`, expected a score")));
-            let scores = text.lines().map(number).collect::<Result<Vec<f32>, _>>()?;
-            match scores.len() == test.documents() {
-                true => Ok(scores),
-                false => Err(refuse(format!("found {} scores, expected {}", scores.len(), test.documents()))),
-            }
-        }
+    let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let ranker = folder.join(kept_file(RANKERS, fold, seed));
-            match ranker.is_file() {
-                true => Ok(Ranker::load(&ranker, device)?.predict(test, device)?),
-                false => {
-                    let (folder, found) =
-                        (folder.display(), format!("neither scores nor a ranker of fold {fold}, seed {seed}"));
-                    let advice = "`cv --resume --keep scores` keeps them";
-                    Err(ExperimentError::Input(format!("{folder}: found {found}; {advice}")))
-                }
+            if ranker.is_file() {
+                return Ok(Ranker::load(&ranker, device)?.predict(test, device)?);
             }
+            let found = format!("neither scores nor a ranker of fold {fold}, seed {seed}");
+            let advice = "`cv --resume --keep scores` keeps them";
+            return Err(ExperimentError::Input(format!("{}: found {found}; {advice}", folder.display())));
         }
-        Err(error) => Err(refuse(error.to_string())),
+        text => text.map_err(|error| refuse(error.to_string()))?,
+    };
+    let number = |line: &str| line.parse::<f32>().map_err(|_| refuse(format!("found `{line}`, expected a score")));
+    let scores = text.lines().map(number).collect::<Result<Vec<f32>, _>>()?;
+    match scores.len() == test.documents() {
+        true => Ok(scores),
+        false => Err(refuse(format!("found {} scores, expected {}", scores.len(), test.documents()))),
     }
 }
 

@@ -1,15 +1,12 @@
 //! Cross-validation over folds, over grid points or trials, and over seeds. For every fold, a grid point or a trial is
 //! selected by its results on the fold's validation queries. Results on test queries are never used for the selection.
 
-mod fold_scores;
-mod halving;
 mod jobs;
 mod kept;
 mod parts;
 mod summary;
 
-pub(crate) use fold_scores::format_of;
-pub(super) use kept::ENDINGS;
+pub(crate) use kept::format_of;
 pub use kept::{KEPT, Keep, KeptRun};
 pub use parts::{Part, PartDone};
 
@@ -22,14 +19,14 @@ use burn_rank::workbench::check_query;
 
 use super::cautions::EmptyQueries;
 use super::config::candidates::Candidate;
-use super::config::{Document, Experiment, ExperimentConfig, Rung};
+use super::config::{Document, Experiment, Rung};
 use super::error::ExperimentError;
 use super::fit::check_measures;
 use super::folder::OutputFolder;
 use super::record::CrossValidationReport;
 use super::refit::Chosen;
 use super::splits::{SplitContents, Splits};
-use jobs::{JobResult, Pass};
+use jobs::JobResult;
 
 /// The events of a cross-validation, which come from several threads at once.
 #[derive(Debug, Clone, Copy)]
@@ -117,10 +114,7 @@ impl<'a> PlannedFits<'a> {
             if let Some(test) = &split.test {
                 empty = empty.and(EmptyQueries::of(test, &config.measure.convention));
             }
-            check_measures(config, &split).map_err(|source| {
-                let label = format!("fold {}", split.fold);
-                ExperimentError::Job { label, source: Box::new(source) }
-            })?;
+            check_measures(config, &split).map_err(ExperimentError::job(format!("fold {}", split.fold)))?;
             contents.push(splits.contents(at, &split).clone());
         }
         splits.tell(|fold, warning| progress(JobEvent::Warning(fold, warning)));
@@ -137,8 +131,13 @@ impl<'a> PlannedFits<'a> {
                 contents.iter().map(|of| config.trials(document, search, of.fold)).collect::<Result<Vec<_>, _>>()?
             }
         };
-        check_validation(&contents, &candidates, config)?;
-        let rungs = candidates.first().and_then(|of| of.first()).map(|trial| trial.config.rungs()).unwrap_or_default();
+        let of_first: &[Candidate] = candidates.first().map(Vec::as_slice).unwrap_or_default();
+        if of_first.len() > 1 && contents.iter().any(|of| of.data.validation.is_none()) {
+            let (key, what) = if config.search.is_some() { ("search", "trials") } else { ("grid", "points") };
+            let found = format!("{} {what}", of_first.len());
+            return Err(Refusal::new(key, found, "a validation set to select on").into());
+        }
+        let rungs = of_first.first().map(|trial| trial.config.rungs()).unwrap_or_default();
         Ok(Self { config, splits, contents, candidates, rungs, seeds })
     }
 
@@ -155,12 +154,7 @@ impl<'a> PlannedFits<'a> {
     /// [`ExperimentError::Interrupted`] if a stop was requested before all jobs were done. Finished jobs stay in the
     /// output folder.
     pub fn run(&self, options: &CrossValidationOptions) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
-        let numbers: Vec<usize> = (0..self.count()).collect();
-        let results = match self.rungs.is_empty() {
-            true => self.run_pass(&Pass::new(&numbers), options)?,
-            false => self.run_rungs(options)?,
-        };
-        self.end(results, options)
+        self.end(self.run_all(options)?, options)
     }
 
     /// Keeps the files that the options ask for, and makes the report from the results of all jobs.
@@ -172,18 +166,4 @@ impl<'a> PlannedFits<'a> {
         self.keep_files(&mut results, options)?;
         Ok((self.summarize(&results), self.best_of_all(&results)))
     }
-}
-
-/// Rejects a configuration that has more than one candidate if there are no validation queries for choosing among them.
-fn check_validation(
-    contents: &[SplitContents],
-    candidates: &[Vec<Candidate>],
-    config: &ExperimentConfig,
-) -> Result<(), Refusal> {
-    let count = candidates.first().map_or(0, |candidates| candidates.len());
-    if count <= 1 || contents.iter().all(|of| of.data.validation.is_some()) {
-        return Ok(());
-    }
-    let (key, what) = if config.search.is_some() { ("search", "trials") } else { ("grid", "points") };
-    Err(Refusal::new(key, format!("{count} {what}"), "a validation set to select on"))
 }

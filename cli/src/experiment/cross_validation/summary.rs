@@ -19,36 +19,29 @@ impl PlannedFits<'_> {
     pub(super) fn summarize(&self, results: &[JobResult]) -> CrossValidationReport {
         let Self { config, contents, candidates, seeds, .. } = self;
         let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
-        let mut folds = Vec::new();
-        let mut details = Vec::new();
-        // `[measure][query]` over all folds, averaged over seeds.
-        let mut pooled: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
-        for s in 0..contents.len() {
-            let (fold, of_queries, counted) = self.fold(results, s, &names);
-            folds.push(fold);
-            details.push(of_queries);
-            pooled.iter_mut().zip(counted).for_each(|(pooled, counted)| pooled.extend(counted));
-        }
+        let of_fold = |split| self.fold(results, split, &names);
+        let (folds, details): (Vec<FoldResult>, Vec<FoldDetails>) = (0..contents.len()).map(of_fold).unzip();
         let tests = contents.iter().filter_map(|of| of.data.test.as_ref()).map(|test| &test.statistics);
-        let value_of = |fold: &FoldResult, name: &str| fold.measures[name].as_f64().unwrap_or(f64::NAN);
+        let mean_of = |name: &String| mean(folds.iter().map(|fold| fold.measures[name].as_f64().unwrap_or(f64::NAN)));
+        let selected_on = match contents.iter().all(|of| of.data.validation.is_some()) {
+            true => "validation",
+            false => "training",
+        };
+        // Over the queries of all folds.
+        let error_of = |name: &String| {
+            let values = details.iter().flat_map(|details| &details.per_query.values[name]);
+            standard_error(&values.copied().flatten().collect::<Vec<f64>>())
+        };
         let result = CrossValidation {
             name: config.name.clone(),
             convention: config.measure.convention.clone(),
             queries: tests.clone().map(|test| test.queries).sum(),
             empty_queries: tests.map(|test| test.empty_queries).sum(),
-            measures: names
-                .iter()
-                .map(|n| (n.clone(), Value::from(mean(folds.iter().map(|f| value_of(f, n))))))
-                .collect(),
-            standard_errors: names
-                .iter()
-                .zip(&pooled)
-                .map(|(n, v)| (n.clone(), Value::from(standard_error(v))))
-                .collect(),
+            measures: names.iter().map(|name| (name.clone(), Value::from(mean_of(name)))).collect(),
+            standard_errors: names.iter().map(|name| (name.clone(), Value::from(error_of(name)))).collect(),
             seeds: seeds.clone(),
             folds,
-            selected_on: if contents.iter().all(|of| of.data.validation.is_some()) { "validation" } else { "training" }
-                .into(),
+            selected_on: selected_on.to_string(),
             search: config.search.as_ref().map(|search| SearchReport {
                 kind: search.kind().to_string(),
                 trials: search.trials(),
@@ -68,22 +61,19 @@ impl PlannedFits<'_> {
         }
     }
 
-    /// Returns the result and the details of a fold. The third element holds, for each measure, the values of the test
-    /// queries that the convention includes.
-    fn fold(&self, results: &[JobResult], split: usize, names: &[String]) -> (FoldResult, FoldDetails, Vec<Vec<f64>>) {
+    /// Returns the result and the details of a fold.
+    fn fold(&self, results: &[JobResult], split: usize, names: &[String]) -> (FoldResult, FoldDetails) {
         let of = &self.contents[split];
         let (selections, best) = (self.selections(results, split), self.selected(results, split));
         let fits = self.of_candidate(results, split, best);
         let (mut measures, mut standard_errors) = (Measures::new(), Measures::new());
         let mut per_query =
             PerQuery { set: "test".to_string(), queries: of.test_queries.clone(), values: BTreeMap::new() };
-        let mut all_counted = Vec::new();
         for (m, name) in names.iter().enumerate() {
             let of_queries = over_seeds(fits.iter().filter_map(|fit| fit.test.get(m)));
             let counted: Vec<f64> = of_queries.iter().copied().flatten().collect();
             measures.insert(name.clone(), Value::from(mean(counted.iter().copied())));
             standard_errors.insert(name.clone(), Value::from(standard_error(&counted)));
-            all_counted.push(counted);
             per_query.values.insert(name.clone(), of_queries);
         }
         let fold = FoldResult {
@@ -102,7 +92,7 @@ impl PlannedFits<'_> {
             extremes: fits.first().and_then(|result| result.extremes.clone()),
             fits: fits.iter().map(|result| result.fit.clone()).collect(),
         };
-        (fold, details, all_counted)
+        (fold, details)
     }
 
     /// Returns every trial of a search in one fold, with its drawn values and its selection measures.

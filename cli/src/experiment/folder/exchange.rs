@@ -5,16 +5,13 @@
 //! `X.new-N.replaced`; if the command is killed in between, [`put_right`] completes the exchange. Afterwards the old
 //! folder is removed. If it holds anything that burn-rank did not write, it stays as `X.old-N`, with a note.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{fs, io};
 
 use burn_rank::workbench::atomic_file::sync_folder;
 
-use super::mark::existing_lock;
-use super::mark::{MARK, Mark, Succession};
-use super::output::mark_of;
+use super::mark::{MARK, Mark, Succession, existing_lock, mark_of};
 use super::survey::Survey;
 use super::{JOBS, PAGE, RANKER, RESULT};
 use crate::experiment::error::OutputError;
@@ -113,16 +110,12 @@ pub(super) fn check(home: &Path) -> Result<(), OutputError> {
     let real = real(home);
     let here = std::env::current_dir().and_then(|here| here.canonicalize());
     if here.is_ok_and(|here| here.starts_with(&real)) {
-        let reason =
-            "is the current folder, or holds it, so it cannot be replaced; run the command from another folder";
-        return Err(OutputError::occupied(home, reason));
+        let advice = "so it cannot be replaced; run the command from another folder";
+        return Err(OutputError::occupied(home, format!("is the current folder, or holds it, {advice}")));
     }
     if is_mount_point(&real) {
-        let inside = home.join("NAME");
-        let reason = format!(
-            "is a mount point, which no other folder can replace; choose a folder in it (--out {}) or empty it",
-            inside.display()
-        );
+        let advice = format!("choose a folder in it (--out {}) or empty it", home.join("NAME").display());
+        let reason = format!("is a mount point, which no other folder can replace; {advice}");
         return Err(OutputError::occupied(home, reason));
     }
     Ok(())
@@ -181,8 +174,12 @@ fn swap_names(new: &Path, home: &Path) -> io::Result<()> {
     if !home.exists() {
         return fs::rename(new, home);
     }
+    #[cfg(test)]
+    let has_exchange = !tests::TWO_RENAMES.get();
+    #[cfg(not(test))]
+    let has_exchange = true;
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-    if !without_exchange() {
+    if has_exchange {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use rustix::io::Errno;
         match renameat_with(CWD, new, CWD, home, RenameFlags::EXCHANGE) {
@@ -257,19 +254,13 @@ fn step() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whether a test asks for the exchange by two renames.
-fn without_exchange() -> bool {
-    #[cfg(test)]
-    return tests::TWO_RENAMES.get();
-    #[cfg(not(test))]
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::collections::BTreeMap;
 
-    use super::super::{CONFIG, Claim, Identity, OutputFolder, Place, REPORT, RunKind};
+    use super::super::output::tests::{finished, made, open};
+    use super::super::{CONFIG, Claim, OutputFolder, REPORT};
     use super::*;
 
     thread_local! {
@@ -284,24 +275,10 @@ mod tests {
         if left == 0 { Err(io::Error::other("killed")) } else { Ok(()) }
     }
 
-    fn open(home: &Path, of: &str, claim: Claim) -> Result<OutputFolder, String> {
-        let run = Identity::new(RunKind::Train, of).on(["data"]);
-        OutputFolder::open(&Place::Folder(home.to_path_buf()), &run, of, claim).map_err(|error| error.to_string())
-    }
-
-    fn fill(folder: &OutputFolder, of: &str) {
-        [RANKER, REPORT].into_iter().for_each(|name| folder.write(name, of.as_bytes()).unwrap());
-    }
-
     /// Makes a finished run, and a newer one that is ready to take its place.
     fn waiting(home: &Path) -> OutputFolder {
-        let mut old = open(home, "old", Claim::New).unwrap();
-        fill(&old, "old");
-        old.finish().unwrap();
-        drop(old);
-        let new = open(home, "new", Claim::Overwrite).unwrap();
-        fill(&new, "new");
-        new
+        finished(home, ["old", ""]);
+        made(home, ["new", ""], Claim::Overwrite)
     }
 
     /// Returns the one text that all files of a run have.
@@ -311,19 +288,25 @@ mod tests {
         texts[0].clone()
     }
 
-    fn names(folder: &Path) -> Vec<String> {
-        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
+    /// Returns the names of the folders of runs, each with the text of its run.
+    fn runs(folder: &Path) -> BTreeMap<String, String> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+        entries.map(|entry| (entry.file_name().into_string().unwrap(), text(&entry.path()))).collect()
+    }
+
+    fn expected<const N: usize>(runs: [[&str; 2]; N]) -> BTreeMap<String, String> {
+        runs.map(|run| run.map(String::from)).map(|[name, text]| (name, text)).into()
+    }
+
+    fn note(folder: &Path) -> String {
+        fs::read_to_string(folder.join(NOTE)).unwrap()
     }
 
     #[test]
     fn an_exchange_that_is_killed_before_any_change_goes_on_to_the_same_end() {
         for (two_renames, notes) in [(false, false), (false, true), (true, false), (true, true)] {
             TWO_RENAMES.set(two_renames);
-            let mut killed = 0;
-            loop {
+            let ends = |killed: usize| {
                 let folder = tempfile::tempdir().unwrap();
                 let home = folder.path().join("x");
                 let mut new = waiting(&home);
@@ -339,26 +322,17 @@ mod tests {
                 let seen = text(&home);
                 assert!(["old", "new"].contains(&&*seen) && (ended.is_err() || seen == "new"));
                 // The next command that writes there ends what was begun.
-                let mut again = open(&home, "new", Claim::Resume).unwrap();
-                again.finish().unwrap();
-                drop(again);
-                assert_eq!(text(&home), "new", "{two_renames}, {notes}, {killed} changes");
-                let left: &[&str] = if notes { &["x", "x.old-1"] } else { &["x"] };
-                assert_eq!(names(folder.path()), left, "{two_renames}, {notes}, {killed} changes");
+                open(&home, ["new", ""], Claim::Resume).unwrap().finish().unwrap();
+                let old = folder.path().join("x.old-1");
+                let left = if notes { expected([["x", "new"], ["x.old-1", "old"]]) } else { expected([["x", "new"]]) };
+                assert_eq!(runs(folder.path()), left, "{two_renames}, {notes}, {killed} changes");
                 if notes {
-                    let old = folder.path().join("x.old-1");
-                    assert_eq!(
-                        (text(&old).as_str(), fs::read(old.join("notes")).unwrap().as_slice()),
-                        ("old", &b"mine"[..])
-                    );
-                    assert!(fs::read_to_string(old.join(NOTE)).unwrap().ends_with("entries:\n  notes\n"));
+                    assert_eq!(fs::read(old.join("notes")).unwrap(), b"mine");
+                    assert!(note(&old).ends_with("entries:\n  notes\n"));
                 }
-                killed += 1;
-                if ended.is_ok() {
-                    break;
-                }
-            }
-            assert!(killed > 4, "{killed}");
+                ended.is_ok()
+            };
+            assert!((0..).find(|killed| ends(*killed)) >= Some(4));
         }
         TWO_RENAMES.set(false);
     }
@@ -368,11 +342,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         // Runs of the user have the names that an exchange would use.
-        for name in ["x.new-1", "x.old-1"] {
-            let mut mine = open(&path(name), "mine", Claim::New).unwrap();
-            fill(&mine, "mine");
-            mine.finish().unwrap();
-        }
+        ["x.new-1", "x.old-1"].into_iter().for_each(|name| finished(&path(name), ["mine", ""]));
         let mut new = waiting(&path("x"));
         assert_eq!(new.path(), path("x.new-2"));
         // A file of the old run was changed since.
@@ -380,16 +350,13 @@ mod tests {
         file.set_modified(SystemTime::now() + std::time::Duration::from_secs(2)).unwrap();
         new.finish().unwrap();
         drop(new);
-        assert_eq!(names(folder.path()), ["x", "x.new-1", "x.old-1", "x.old-2"]);
-        let texts = ["x", "x.new-1", "x.old-1", "x.old-2"].map(|name| text(&path(name)));
-        assert_eq!(texts, ["new", "mine", "mine", "old"]);
-        let note = fs::read_to_string(path("x.old-2").join(NOTE)).unwrap();
-        assert!(note.ends_with("  ranker.safetensors (changed since)\n"), "{note}");
+        let there = [["x", "new"], ["x.new-1", "mine"], ["x.old-1", "mine"], ["x.old-2", "old"]];
+        assert_eq!(runs(folder.path()), expected(there));
+        assert!(note(&path("x.old-2")).ends_with("  ranker.safetensors (changed since)\n"));
         // The user moves the run away while a new one grows.
-        let mut newer = open(&path("x"), "newer", Claim::Overwrite).unwrap();
-        fill(&newer, "newer");
+        let mut newer = made(&path("x"), ["newer", ""], Claim::Overwrite);
         fs::rename(path("x"), path("x.old-3")).unwrap();
         newer.finish().unwrap();
-        assert_eq!((text(&path("x")).as_str(), text(&path("x.old-3")).as_str()), ("newer", "new"));
+        assert_eq!([text(&path("x")), text(&path("x.old-3"))], ["newer", "new"]);
     }
 }

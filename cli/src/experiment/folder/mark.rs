@@ -8,7 +8,8 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use burn_rank::workbench::atomic_file;
+use burn_rank::json::Value;
+use burn_rank::workbench::atomic_file::{self, unfinished};
 use burn_rank::workbench::text::hexadecimal;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -20,15 +21,18 @@ use crate::experiment::error::OutputError;
 pub(super) const MARK: &str = ".burn-rank";
 
 /// The version of the mark's format.
-const FORMAT: u32 = 2;
+const FORMAT: u64 = 2;
 
 /// The identity of a run: its command, configuration and data. Two runs are the same if all three are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
+    /// The command that makes the run.
+    #[serde(rename = "command")]
     pub(super) kind: RunKind,
+    /// A hash of the configuration.
     configuration: String,
-    /// The hash of the data; `None` before the data are read.
-    data: Option<String>,
+    /// A hash of the data; empty before the data are read.
+    data: String,
 }
 
 impl Identity {
@@ -41,13 +45,13 @@ impl Identity {
             table.to_string()
         });
         let configuration = hash([counts.as_deref().unwrap_or(configuration)]);
-        Self { kind, configuration, data: None }
+        Self { kind, configuration, data: String::new() }
     }
 
     /// Adds the data, given as hashes or as other text that differs for other data.
     #[must_use]
     pub fn on<T: AsRef<[u8]>>(self, data: impl IntoIterator<Item = T>) -> Self {
-        Self { data: Some(hash(data)), ..self }
+        Self { data: hash(data), ..self }
     }
 
     /// Returns the identity of the run that trains the best setting of this cross-validation on all queries.
@@ -60,20 +64,21 @@ impl Identity {
     /// Describes what distinguishes this run from the one with the mark. Returns `None` if they are the same, as far as
     /// is known.
     pub(super) fn apart_from(&self, mark: &Mark) -> Option<String> {
-        let is_run = self.kind != RunKind::Files;
-        Some(match mark {
-            _ if mark.kind != self.kind && mark.kind == RunKind::Files => "files of another command".to_string(),
-            _ if mark.kind != self.kind => format!("a run of another command ({})", mark.kind.name()),
-            _ if mark.made_by != made_by() && is_run => format!("a run of another version ({})", mark.made_by),
-            _ if mark.configuration != self.configuration => "a run of another configuration".to_string(),
-            _ if self.data.as_ref().is_some_and(|data| *data != mark.data) => "a run on other data".to_string(),
+        let (Mark { made_by, run, .. }, is_run) = (mark, self.kind != RunKind::Files);
+        Some(match run.kind {
+            RunKind::Files if is_run => "files of another command".to_string(),
+            kind if kind != self.kind => format!("a run of another command ({})", kind.name()),
+            _ if *made_by != self::made_by() && is_run => format!("a run of another version ({made_by})"),
+            _ if run.configuration != self.configuration => "a run of another configuration".to_string(),
+            _ if !self.data.is_empty() && self.data != run.data => "a run on other data".to_string(),
             _ => return None,
         })
     }
 
-    /// Returns whether the run with the mark is one of the same command with another configuration.
-    pub(super) fn is_variant_of(&self, mark: &Mark) -> bool {
-        mark.kind == self.kind && mark.configuration != self.configuration
+    /// Returns whether this is a cross-validation, and the run with the mark is one with another configuration.
+    pub(super) fn may_reuse_fits_of(&self, mark: &Mark) -> bool {
+        let run = &mark.run;
+        [self.kind, run.kind] == [RunKind::CrossValidation; 2] && run.configuration != self.configuration
     }
 }
 
@@ -105,14 +110,9 @@ pub(super) struct Succession {
 pub(super) struct Mark {
     about: String,
     made_by: String,
-    format: u32,
-    /// The command that made the run.
-    #[serde(rename = "command")]
-    pub(super) kind: RunKind,
-    /// A hash of the configuration.
-    configuration: String,
-    /// A hash of the data.
-    data: String,
+    format: u64,
+    #[serde(flatten)]
+    pub(super) run: Identity,
     /// Whether the run is complete.
     pub(super) finished: bool,
     /// The number of parts, while the parts of a cross-validation share the folder.
@@ -130,9 +130,7 @@ impl Mark {
             about: "This folder holds one run of burn-rank. --overwrite replaces the folder as a whole.".into(),
             made_by: made_by(),
             format: FORMAT,
-            kind: run.kind,
-            configuration: run.configuration.clone(),
-            data: run.data.clone().unwrap_or_default(),
+            run: run.clone(),
             finished: false,
             parts: None,
             takes,
@@ -144,11 +142,6 @@ impl Mark {
     /// # Errors
     /// Returns [`OutputError::Occupied`] for a file of this name that is not a mark of this format.
     pub(super) fn read(folder: &Path) -> Result<Option<Self>, OutputError> {
-        #[derive(Deserialize)]
-        struct Head {
-            made_by: String,
-            format: u32,
-        }
         let refuse = |reason: &str| {
             let found = format!("`{MARK}` {reason}; choose another folder with --out");
             Err(OutputError::occupied(folder, found))
@@ -162,19 +155,20 @@ impl Mark {
             _ => return refuse("is not a file of burn-rank"),
         }
         let bytes = fs::read(&path).map_err(OutputError::unwritable(folder))?;
+        let mark: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let is_ours = mark["made_by"].as_str().is_some_and(|made_by| made_by.starts_with("burn-rank "));
         // The format first: the rest may look different in another one.
-        match serde_json::from_slice::<Head>(&bytes) {
-            Ok(head) if !head.made_by.starts_with("burn-rank ") => refuse("is not a file of burn-rank"),
-            Ok(head) if head.format > FORMAT => refuse("was written by a newer version of burn-rank"),
-            Ok(head) if head.format < FORMAT => refuse("was written by an older version of burn-rank"),
-            Ok(_) => serde_json::from_slice(&bytes).map(Some).or_else(|_| refuse("is damaged")),
-            Err(_) => refuse("is not a file of burn-rank"),
+        match mark["format"].as_u64().filter(|_| is_ours) {
+            None => refuse("is not a file of burn-rank"),
+            Some(format) if format > FORMAT => refuse("was written by a newer version of burn-rank"),
+            Some(format) if format < FORMAT => refuse("was written by an older version of burn-rank"),
+            Some(_) => serde_json::from_value(mark).map(Some).or_else(|_| refuse("is damaged")),
         }
     }
 
     /// Returns whether the folder with this mark holds a complete run.
     pub(super) fn is_complete(&self, folder: &Path) -> bool {
-        self.finished && self.kind.results().iter().all(|name| folder.join(name).is_file())
+        self.finished && self.run.kind.results().iter().all(|name| folder.join(name).is_file())
     }
 
     /// Writes the mark into its folder.
@@ -182,6 +176,46 @@ impl Mark {
         let written = json_bytes(self).and_then(|bytes| atomic_file::replace(&folder.join(MARK), &bytes));
         written.map_err(OutputError::unwritable(folder))
     }
+}
+
+/// Reads the mark of a folder. Returns `None` if the folder is empty or does not exist.
+///
+/// # Errors
+/// Returns [`OutputError::Occupied`] if the folder is the user's, and [`OutputError::Unwritable`] if the path leads to
+/// something else.
+pub(super) fn mark_of(folder: &Path) -> Result<Option<Mark>, OutputError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let is_file = fs::metadata(folder).is_ok_and(|there| !there.is_dir());
+            let of_file = || io::Error::new(io::ErrorKind::NotADirectory, "is a file, expected a folder");
+            return Err(OutputError::unwritable(folder)(if is_file { of_file() } else { error }));
+        }
+        // Another process may make the folder between the two looks, so only a link is an error.
+        Err(_) if folder.is_symlink() => {
+            let found = "is a link to a folder that does not exist; make it, or choose another with --out";
+            return Err(OutputError::occupied(folder, found));
+        }
+        Err(_) => return Ok(None),
+    };
+    let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
+    let mut names = names.collect::<io::Result<Vec<String>>>().map_err(OutputError::unwritable(folder))?;
+    // The mark after the names: another command writes its mark before any other file.
+    if let Some(mark) = Mark::read(folder)? {
+        return Ok(Some(mark));
+    }
+    // A new disk has a `lost+found`. A command that was killed before it wrote its mark leaves the others.
+    let is_left = |name: &String| name == LOCK && is_lock(&folder.join(LOCK)) || unfinished(name) == Some(MARK);
+    names.retain(|name| name != "lost+found" && !is_left(name));
+    names.sort();
+    let more = match names.len() {
+        0 => return Ok(None),
+        1 => String::new(),
+        2 => " and 1 more entry".to_string(),
+        count => format!(" and {} more entries", count - 1),
+    };
+    let advice = "which burn-rank did not write there; choose a new or empty folder with --out";
+    Err(OutputError::occupied(folder, format!("holds `{}`{more}, {advice}", names[0])))
 }
 
 /// Locks a folder, then checks it with `judge`. Creates the folder and its lock file if needed. If `judge` rejects the
@@ -198,10 +232,11 @@ pub(super) fn locked<T>(
         judge()?;
         fs::create_dir_all(path).map_err(OutputError::unwritable(path))?;
         match File::options().write(true).create_new(true).open(path.join(LOCK)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_lock(&path.join(LOCK)) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let found = format!("`{LOCK}` is not a lock of burn-rank; move it elsewhere");
-                return Err(OutputError::occupied(path, found));
+                if !is_lock(&path.join(LOCK)) {
+                    let found = format!("`{LOCK}` is not a lock of burn-rank; move it elsewhere");
+                    return Err(OutputError::occupied(path, found));
+                }
             }
             made => drop(made.map_err(OutputError::unwritable(path))?),
         }

@@ -52,43 +52,25 @@ const RUNS: &str = "runs";
 /// The empty file that a command locks while its run is in progress.
 const LOCK: &str = ".lock";
 
-/// The files of a trained text model, named as Hugging Face and sentence-transformers name them.
-pub(crate) const TEXT_MODEL: [&str; 9] = [
-    MODEL,
-    "config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "vocab.txt",
-    "modules.json",
-    "sentence_bert_config.json",
-    "config_sentence_transformers.json",
-];
 /// The weights of a trained text model.
 const MODEL: &str = "model.safetensors";
-/// The folder that says how a text model of two towers pools, and its file.
-pub(crate) const POOLING: [&str; 2] = ["1_Pooling", "config.json"];
-
 /// The beginning of the names of the folders in which the members of an ensemble keep their states.
 pub(crate) const MEMBER: &str = "member-";
 
 /// The files of a run except its jobs.
 pub(crate) const RUN_FILES: [&str; 9] = [REPORT, CONFIG, RANKER, START, STATE, PAGE, RECORD, CARD, LOG];
 
-/// The files in a job's folder.
-const JOB_FILES: [&str; 4] = [RESULT, STATE, LOG, RANKER];
-
 /// Returns whether a folder holds a run of `train` or `cv`, finished or not.
 pub(crate) fn is_run(folder: &Path) -> bool {
     let mark = mark::Mark::read(folder);
-    mark.is_ok_and(|mark| mark.is_some_and(|mark| matches!(mark.kind, RunKind::Train | RunKind::CrossValidation)))
+    mark.is_ok_and(|mark| mark.is_some_and(|mark| matches!(mark.run.kind, RunKind::Train | RunKind::CrossValidation)))
 }
 
 /// The command that makes a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RunKind {
     /// `train`
-    #[serde(rename = "train")]
     Train,
     /// `burn-rank-text train`
     #[serde(rename = "text train")]
@@ -100,10 +82,8 @@ pub enum RunKind {
     #[serde(rename = "devices compare")]
     Comparison,
     /// `study`
-    #[serde(rename = "study")]
     Study,
     /// Commands that write files without the state of a run, such as `synth --parts`.
-    #[serde(rename = "files")]
     Files,
 }
 

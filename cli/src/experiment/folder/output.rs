@@ -5,14 +5,13 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use burn_rank::workbench::atomic_file::{Pending, commit_together, replace, replace_with, unfinished};
+use burn_rank::workbench::atomic_file::{Pending, commit_together, replace, replace_with};
 use serde::Serialize;
 
 use super::exchange::{self, successor};
-use super::mark::{Identity, MARK, Mark};
-use super::mark::{existing_lock, is_lock, locked};
+use super::mark::{Identity, MARK, Mark, existing_lock, locked, mark_of};
 use super::survey::Survey;
-use super::{CONFIG, Claim, LOCK, PAGE, Place, RESULT, RUNS, RunKind, json_bytes};
+use super::{CONFIG, Claim, PAGE, Place, RESULT, RUNS, RunKind, json_bytes};
 use crate::experiment::error::{ExperimentError, OutputError};
 
 /// A folder for the files of a command, locked against other commands until it is dropped. Parts of a cross-validation
@@ -76,7 +75,7 @@ impl OutputFolder {
         let home = here(path);
         exchange::settle(home)?;
         let (made, is_part) = (!home.exists(), matches!(claim, Claim::Part { .. }));
-        let (mut plan, lock) = locked(home, is_part, || decide(home, run, claim))?;
+        let (plan, lock) = locked(home, is_part, || decide(home, run, claim))?;
         let mut locks = vec![lock];
         let (path, takes) = match &plan {
             Plan::Begin | Plan::Finished => (home.to_path_buf(), None),
@@ -86,10 +85,6 @@ impl OutputFolder {
                 (takes.new.clone(), Some(takes))
             }
         };
-        if is_part && plan == Plan::Begin {
-            // Parts that begin at once must not remove each other's files.
-            plan = Plan::Continue(path.clone());
-        }
         if path != home {
             locks.push(locked(&path, is_part, || Ok(()))?.1);
         }
@@ -115,23 +110,15 @@ impl OutputFolder {
             }
         }
         let folder = Self { home: home.to_path_buf(), path, plan, made, mark, _locks: locks };
-        folder.begin(run, configuration, is_part)?;
-        Ok(folder)
-    }
-
-    /// Writes the configuration of a run that is not finished. Lets a cross-validation that replaces another one reuse
-    /// its fits.
-    fn begin(&self, run: &Identity, configuration: &str, is_part: bool) -> Result<(), OutputError> {
         // Parts leave a configuration whose description differs.
-        let is_written = is_part && self.file(CONFIG).exists();
-        if !(self.is_finished() || is_written || configuration.is_empty()) {
-            self.write(CONFIG, configuration.as_bytes())?;
+        let is_written = is_part && folder.file(CONFIG).exists();
+        if !(folder.is_finished() || is_written || configuration.is_empty()) {
+            folder.write(CONFIG, configuration.as_bytes())?;
         }
-        let is_variant = || Mark::read(&self.home).is_ok_and(|mark| mark.is_some_and(|mark| run.is_variant_of(&mark)));
-        if self.plan == Plan::Replace && run.kind == RunKind::CrossValidation && is_variant() {
-            exchange::link_fits(&self.home, &self.path).map_err(OutputError::unwritable(&self.path))?;
+        if folder.plan == Plan::Replace && Mark::read(home)?.is_some_and(|mark| run.may_reuse_fits_of(&mark)) {
+            exchange::link_fits(home, &folder.path).map_err(OutputError::unwritable(&folder.path))?;
         }
-        Ok(())
+        Ok(folder)
     }
 
     /// Checks whether [`open`](Self::open) would reject the folder, before any work is done and before the data are
@@ -261,14 +248,13 @@ impl OutputFolder {
         names: &[N],
         mut fill: impl FnMut(usize, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        let unwritable = |(path, source): (PathBuf, _)| OutputError::unwritable(&path)(source);
-        let pending = names.iter().enumerate().map(|(number, name)| {
+        let written = |(number, name): (usize, &N)| {
             let path = self.file(name.as_ref());
-            let mut file = Pending::create(&path).map_err(OutputError::unwritable(&path))?;
-            fill(number, &mut file).map_err(OutputError::unwritable(&path))?;
-            Ok(file)
-        });
-        commit_together(pending.collect::<Result<_, _>>()?).map_err(unwritable)
+            let file = Pending::create(&path).and_then(|mut file| fill(number, &mut file).map(|()| file));
+            file.map_err(OutputError::unwritable(&path))
+        };
+        let files = names.iter().enumerate().map(written).collect::<Result<_, _>>()?;
+        commit_together(files).map_err(|(path, source)| OutputError::unwritable(&path)(source))
     }
 }
 
@@ -304,6 +290,8 @@ fn decide(home: &Path, run: &Identity, claim: Claim) -> Result<Plan, OutputError
                 let reason = "holds no part of a cross-validation to merge; cv --part I/N makes them";
                 Err(OutputError::occupied(home, reason))
             }
+            // Parts that begin at once must not remove each other's files.
+            Claim::Part { .. } => Ok(Plan::Continue(home.to_path_buf())),
             _ => Ok(Plan::Begin),
         },
         (Some((None, mark)), _) if mark.is_complete(home) => Ok(Plan::Finished),
@@ -317,117 +305,75 @@ fn decide(home: &Path, run: &Identity, claim: Claim) -> Result<Plan, OutputError
     }
 }
 
-/// Reads the mark of a folder. Returns `None` if the folder is empty or does not exist.
-///
-/// # Errors
-/// Returns [`OutputError::Occupied`] if the folder is the user's, and [`OutputError::Unwritable`] if the path leads to
-/// something else.
-pub(super) fn mark_of(folder: &Path) -> Result<Option<Mark>, OutputError> {
-    match fs::metadata(folder) {
-        Ok(there) if there.is_dir() => {}
-        Ok(_) => {
-            let source = io::Error::new(io::ErrorKind::NotADirectory, "is a file, expected a folder");
-            return Err(OutputError::unwritable(folder)(source));
-        }
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(OutputError::unwritable(folder)(error)),
-        // Another process may make the folder between the two looks, so only a link is an error.
-        Err(_) if folder.is_symlink() => {
-            let found = "is a link to a folder that does not exist; make it, or choose another with --out";
-            return Err(OutputError::occupied(folder, found));
-        }
-        Err(_) => return Ok(None),
-    }
-    if let Some(mark) = Mark::read(folder)? {
-        return Ok(Some(mark));
-    }
-    let entries = fs::read_dir(folder).map_err(OutputError::unwritable(folder))?;
-    let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
-    let mut names = names.collect::<io::Result<Vec<String>>>().map_err(OutputError::unwritable(folder))?;
-    // Another part may have written its mark since the first look.
-    if names.iter().any(|name| name == MARK) {
-        return Mark::read(folder);
-    }
-    // A new disk has a `lost+found`. A command that was killed before it wrote its mark leaves the others.
-    let is_left = |name: &String| name == LOCK && is_lock(&folder.join(LOCK)) || unfinished(name) == Some(MARK);
-    names.retain(|name| name != "lost+found" && !is_left(name));
-    names.sort();
-    let more = match names.len() {
-        0 => return Ok(None),
-        1 => String::new(),
-        2 => " and 1 more entry".to_string(),
-        count => format!(" and {} more entries", count - 1),
-    };
-    let advice = "which burn-rank did not write there; choose a new or empty folder with --out";
-    Err(OutputError::occupied(folder, format!("holds `{}`{more}, {advice}", names[0])))
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::{RANKER, REPORT, STATE};
     use super::*;
 
-    fn run(configuration: &str, data: &str) -> Identity {
+    /// A run of `train`, known by its configuration and its data.
+    fn run([configuration, data]: [&str; 2]) -> Identity {
         Identity::new(RunKind::Train, configuration).on([data])
     }
 
-    fn open(path: &Path, run: &Identity, claim: Claim) -> Result<OutputFolder, String> {
+    pub(in super::super) fn open(path: &Path, of: [&str; 2], claim: Claim) -> Result<OutputFolder, String> {
         let place = Place::Folder(path.to_path_buf());
-        OutputFolder::open(&place, run, "a", claim).map_err(|error| error.to_string())
+        OutputFolder::open(&place, &run(of), of[0], claim).map_err(|error| error.to_string())
     }
 
-    fn finished(path: &Path, run: &Identity) {
-        let mut folder = open(path, run, Claim::New).unwrap();
-        [RANKER, REPORT].into_iter().for_each(|name| folder.write(name, b"{}").unwrap());
-        folder.finish().unwrap();
+    /// Makes a run that only has to be finished, all files of which have the text of its configuration.
+    pub(in super::super) fn made(path: &Path, of: [&str; 2], claim: Claim) -> OutputFolder {
+        let folder = open(path, of, claim).unwrap();
+        [RANKER, REPORT].into_iter().for_each(|name| folder.write(name, of[0].as_bytes()).unwrap());
+        folder
     }
+
+    pub(in super::super) fn finished(path: &Path, of: [&str; 2]) {
+        made(path, of, Claim::New).finish().unwrap();
+    }
+
+    const A: [&str; 2] = ["a", "1"];
+    const B: [&str; 2] = ["b", "1"];
 
     /// Every state of a folder meets every claim: new, `--resume`, `--overwrite`, a part, and a merge.
     #[test]
     fn a_folder_holds_one_run() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, a) = (folder.path().join("run"), run("a", "1"));
         let claims = [Claim::New, Claim::Resume, Claim::Overwrite, Claim::Part { of: 2 }, Claim::Merge];
         let starts = ["begins", "nothing to resume", "begins", "continues", "holds no part of a cross-validation"];
+        let goes_on = |new| [new, "continues", "replaces", "continues", "continues"];
         let other = |found| [found, found, "replaces", found, found];
-        for (state, expected) in [
-            ("new", starts),
-            ("empty", starts),
-            ("of the user", ["holds `notes`, which burn-rank did not write there"; 5]),
-            ("busy", ["another run is writing into this folder"; 5]),
-            ("unfinished", ["holds an unfinished run", "continues", "replaces", "continues", "continues"]),
-            ("finished", ["finished", "finished", "replaces", "finished", "finished"]),
-            ("of another configuration", other("a run of another configuration")),
-            ("on other data", other("a run on other data")),
-            ("of another command", other("a run of another command (`cv`)")),
-            ("of files", other("files of another command")),
-            ("growing", ["run.new-1: holds an unfinished run", "continues", "replaces", "continues", "continues"]),
-        ] {
+        let states: [(_, _, fn(&Path)); 11] = [
+            ("new", starts, |_| {}),
+            ("empty", starts, |path| fs::create_dir(path).unwrap()),
+            ("of the user", ["holds `notes`, which burn-rank did not write there"; 5], |path| {
+                fs::create_dir(path).unwrap();
+                fs::write(path.join("notes"), "mine").unwrap();
+            }),
+            ("busy", ["another run is writing into this folder"; 5], |_| {}),
+            ("unfinished", goes_on("holds an unfinished run"), |path| drop(open(path, A, Claim::New).unwrap())),
+            ("finished", ["finished", "finished", "replaces", "finished", "finished"], |path| finished(path, A)),
+            ("of another configuration", other("a run of another configuration"), |path| finished(path, B)),
+            ("on other data", other("a run on other data"), |path| finished(path, ["a", "2"])),
+            ("of another command", other("a run of another command (`cv`)"), |path| {
+                let (place, run) = (Place::Folder(path.to_path_buf()), Identity::new(RunKind::CrossValidation, "a"));
+                drop(OutputFolder::open(&place, &run, "a", Claim::New).unwrap());
+            }),
+            ("of files", other("files of another command"), |path| {
+                drop(OutputFolder::of_files(path, "synth").unwrap())
+            }),
+            ("growing", goes_on("run.new-1: holds an unfinished run"), |path| {
+                finished(path, B);
+                drop(open(path, A, Claim::Overwrite).unwrap());
+                assert!(open(path, B, Claim::New).unwrap().is_finished());
+            }),
+        ];
+        for (state, expected, prepare) in states {
             for (claim, expected) in claims.into_iter().zip(expected) {
-                let mut lock = None;
-                match state {
-                    "new" => {}
-                    "empty" => fs::create_dir(&path).unwrap(),
-                    "of the user" => {
-                        fs::create_dir(&path).unwrap();
-                        fs::write(path.join("notes"), "mine").unwrap();
-                    }
-                    "busy" => lock = Some(open(&path, &a, Claim::New).unwrap()),
-                    "unfinished" => drop(open(&path, &a, Claim::New).unwrap()),
-                    "finished" => finished(&path, &a),
-                    "of another configuration" => finished(&path, &run("b", "1")),
-                    "on other data" => finished(&path, &run("a", "2")),
-                    "of another command" => {
-                        drop(open(&path, &Identity::new(RunKind::CrossValidation, "a"), Claim::New).unwrap());
-                    }
-                    "of files" => drop(OutputFolder::of_files(&path, "synth").unwrap()),
-                    _ => {
-                        finished(&path, &run("b", "1"));
-                        drop(open(&path, &a, Claim::Overwrite).unwrap());
-                        assert!(open(&path, &run("b", "1"), Claim::New).unwrap().is_finished());
-                    }
-                }
-                let checked = OutputFolder::check(&Place::Folder(path.clone()), &a, claim).map_err(|e| e.to_string());
-                let opened = open(&path, &a, claim);
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("run");
+                prepare(&path);
+                let _lock = (state == "busy").then(|| open(&path, A, Claim::New).unwrap());
+                let checked = OutputFolder::check(&Place::Folder(path.clone()), &run(A), claim);
+                let opened = open(&path, A, claim);
                 let found = match &opened {
                     Err(refused) => refused,
                     Ok(opened) if opened.is_finished() => "finished",
@@ -436,20 +382,16 @@ mod tests {
                     Ok(_) => "continues",
                 };
                 assert!(found.contains(expected), "{state}, {claim:?}: {found}");
-                assert_eq!(checked.err(), opened.as_ref().err().cloned(), "{state}, {claim:?}");
-                drop((opened, lock));
-                for left in fs::read_dir(folder.path()).unwrap() {
-                    fs::remove_dir_all(left.unwrap().path()).unwrap();
-                }
+                assert_eq!(checked.map_err(|error| error.to_string()).err(), opened.err(), "{state}, {claim:?}");
             }
         }
     }
 
     #[test]
     fn a_description_does_not_count() {
-        let described = Identity::new(RunKind::Train, "description = \"x\"\nseed = 1\n");
-        assert_eq!(described, Identity::new(RunKind::Train, "seed = 1\n"));
-        assert_ne!(described, Identity::new(RunKind::Train, "seed = 2\n"));
+        let [described, same, other] =
+            ["description = \"x\"\nseed = 1\n", "seed = 1\n", "seed = 2\n"].map(|of| run([of, ""]));
+        assert!(described == same && described != other);
     }
 
     #[test]
@@ -457,21 +399,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         let refused = || ExperimentError::Refused(burn_rank::refusal::Refusal::fault("a", "b"));
-        let failed = open(&path, &run("a", "1"), Claim::New).unwrap();
-        failed.write(STATE, b"{}").unwrap();
-        failed.give_up(refused());
-        assert!(!path.exists());
-        let stopped = open(&path, &run("b", "1"), Claim::New).unwrap();
-        stopped.write(STATE, b"{}").unwrap();
-        stopped.give_up(ExperimentError::Interrupted { finished: 0, all: 1 });
-        drop(stopped);
-        // The files of an earlier command stay.
-        let resumed = open(&path, &run("b", "1"), Claim::Resume).unwrap();
-        resumed.give_up(refused());
-        assert!(resumed.file(STATE).exists());
+        let ends = |of, claim, error| {
+            let folder = open(&path, of, claim).unwrap();
+            folder.write(STATE, b"{}").unwrap();
+            folder.give_up(error);
+            path.join(STATE).exists()
+        };
+        assert!(!ends(A, Claim::New, refused()) && !path.exists());
+        assert!(ends(B, Claim::New, ExperimentError::Interrupted { finished: 0, all: 1 }));
+        assert!(ends(B, Claim::Resume, refused()), "the files of an earlier command stay");
         // A folder that was there stays, with what others put into it.
         let empty = tempfile::tempdir().unwrap();
-        let failed = open(empty.path(), &run("a", "1"), Claim::New).unwrap();
+        let failed = open(empty.path(), A, Claim::New).unwrap();
         fs::write(empty.path().join("notes"), "mine").unwrap();
         failed.give_up(refused());
         assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 1);

@@ -6,19 +6,26 @@ use std::path::Path;
 
 use burn_rank::workbench::atomic_file::unfinished;
 
-use super::TEXT_MODEL;
 use super::mark::MARK;
-use super::{
-    CARD, DEVICES, JOB_FILES, JOBS, LOCK, LOG, MEMBER, PAGE, POOLING, RANKER, RECORD, REPORT, RUN_FILES, RunKind,
-    STATE, STUDY,
-};
-use crate::experiment::cross_validation::{ENDINGS, KEPT};
+use super::{CARD, LOCK, PAGE, RANKER, RECORD, REPORT, RunKind};
 use crate::experiment::error::OutputError;
+
+/// The relative paths of the files that burn-rank writes. `#` stands for a number, and `*` for the name of a job. The
+/// folders of a run are those that lead to these files.
+const FILES: &str = "
+    .burn-rank .lock config.toml report.json run.json report.html
+    ranker.safetensors start.safetensors README.md state.json metrics.jsonl
+    member-#/state.json member-#/metrics.jsonl
+    jobs/*/result.json jobs/*/ranker.safetensors jobs/*/state.json jobs/*/metrics.jsonl
+    jobs/*/member-#/state.json jobs/*/member-#/metrics.jsonl
+    kept/fold#-seed#.safetensors kept/fold#-seed#.scores.txt kept/fold#-seed#.run.txt
+    devices.json devices.html trial-#-seed-#.json steps-#.json
+    study.json study.html
+    model.safetensors config.json tokenizer.json tokenizer_config.json special_tokens_map.json vocab.txt modules.json
+    sentence_bert_config.json config_sentence_transformers.json #_Pooling/config.json";
 
 /// The files that a fit writes after its ranker.
 const AFTER_RANKER: [&str; 4] = [CARD, REPORT, RECORD, PAGE];
-/// The files of a device comparison that have numbers in their names.
-const NUMBERED: [&str; 2] = ["trial-#-seed-#.json", "steps-#.json"];
 
 /// The entries of a folder, as relative paths.
 #[derive(Debug, Default)]
@@ -42,12 +49,10 @@ impl Survey {
 
     fn walk(&mut self, folder: &Path, within: &str) -> io::Result<()> {
         for entry in fs::read_dir(folder.join(within))? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let path = if within.is_empty() { name } else { format!("{within}/{name}") };
-            let kind = entry.file_type()?;
+            let (name, kind) = entry.and_then(|entry| Ok((entry.file_name(), entry.file_type()?)))?;
+            let path = format!("{within}{}", name.to_string_lossy());
             if kind.is_dir() && is_folder_of_run(&path) {
-                self.walk(folder, &path)?;
+                self.walk(folder, &format!("{path}/"))?;
                 self.folders.push(path);
             } else if kind.is_file() && is_file_of_run(&path) {
                 self.files.push(path);
@@ -61,8 +66,8 @@ impl Survey {
     /// Removes the files of a run, and the folders that are empty then.
     pub(super) fn remove(&self, folder: &Path) -> io::Result<()> {
         // The mark and the lock last: without them, what is left would be the user's.
-        let last = [MARK, LOCK];
-        let files = self.files.iter().map(String::as_str).filter(|name| !last.contains(name));
+        let (last, files): (Vec<&String>, _) =
+            self.files.iter().partition(|name| [MARK, LOCK].contains(&name.as_str()));
         files.into_iter().try_for_each(|name| gone(fs::remove_file(folder.join(name))))?;
         self.folders.iter().try_for_each(|name| gone(fs::remove_dir(folder.join(name))))?;
         last.into_iter().try_for_each(|name| gone(fs::remove_file(folder.join(name))))
@@ -70,7 +75,7 @@ impl Survey {
 
     /// Removes temporary files that a killed command left. Errors are ignored, because leftovers do no harm.
     pub(super) fn remove_halves(&self, folder: &Path) {
-        let halves = self.files.iter().filter(|name| unfinished(last(name)).is_some());
+        let halves = self.files.iter().filter(|name| is_half(name));
         halves.for_each(|name| drop(fs::remove_file(folder.join(name))));
     }
 
@@ -95,33 +100,25 @@ impl Survey {
 
 /// Returns whether burn-rank writes files of this relative path.
 fn is_file_of_run(path: &str) -> bool {
-    let name = last(path);
-    let shape = shape(name);
-    match path.split('/').collect::<Vec<_>>()[..] {
-        _ if unfinished(name).is_some() => true,
-        [_] => {
-            let names = [&RUN_FILES[..], &DEVICES, &STUDY, &NUMBERED, &[MARK, LOCK]].concat();
-            names.contains(&shape.as_str()) || TEXT_MODEL.contains(&name)
-        }
-        [_, _] if path == POOLING.join("/") => true,
-        [JOBS, _, _] => JOB_FILES.contains(&name),
-        [JOBS, _, member, _] | [member, _] if is_member(member) => [STATE, LOG].contains(&name),
-        [KEPT, _] => ENDINGS.iter().any(|ending| shape == format!("fold#-seed#{ending}")),
-        _ => false,
-    }
+    is_half(path) || FILES.split_whitespace().any(|pattern| fits(pattern, path))
 }
 
 /// Returns whether burn-rank makes folders of this relative path.
 fn is_folder_of_run(path: &str) -> bool {
-    let parts: Vec<&str> = path.split('/').collect();
-    matches!(parts[..], [JOBS | KEPT] | [JOBS, _])
-        || matches!(parts[..], [JOBS, _, member] | [member] if is_member(member))
-        || path == POOLING[0]
+    let folders = |pattern: &'static str| pattern.match_indices('/').map(|(end, _)| &pattern[..end]);
+    FILES.split_whitespace().flat_map(folders).any(|pattern| fits(pattern, path))
 }
 
-/// Returns whether a folder holds the state of a member of an ensemble.
-fn is_member(name: &str) -> bool {
-    shape(name) == format!("{MEMBER}#")
+/// Returns whether a file has the name that a file has until it is completely written.
+fn is_half(path: &str) -> bool {
+    unfinished(path.rsplit('/').next().unwrap_or(path)).is_some()
+}
+
+/// Returns whether a relative path is one that a pattern in [`FILES`] stands for.
+fn fits(pattern: &str, path: &str) -> bool {
+    let mut names = path.split('/');
+    pattern.split('/').all(|of| names.next().is_some_and(|name| of == "*" || of == shape(name)))
+        && names.next().is_none()
 }
 
 /// Returns a name with `#` in the place of every number.
@@ -138,11 +135,6 @@ fn shape(name: &str) -> String {
     shape
 }
 
-/// Returns the last component of a relative path.
-fn last(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
 /// Takes an entry that is absent, or a folder that is not empty, for removed.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
@@ -153,41 +145,34 @@ fn gone(removed: io::Result<()>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{DEVICES, JOBS, LOG, MEMBER, RESULT, RUN_FILES, STATE, STUDY};
     use super::*;
+    use crate::experiment::cross_validation::Keep;
+
+    #[test]
+    fn every_name_that_burn_rank_writes_is_of_a_run() {
+        let whole = [MARK, LOCK].into_iter().chain(RUN_FILES).chain(DEVICES).chain(STUDY);
+        let files = whole.chain(RunKind::Text.results().iter().copied()).map(str::to_owned);
+        let of_job = [RESULT, STATE, LOG, RANKER].map(|name| format!("{JOBS}/fold1-seed1-0123456789ab/{name}"));
+        let of_member = [STATE, LOG].map(|name| format!("{MEMBER}12/{name}"));
+        let kept = Keep { rankers: true, scores: true, runs: true, fold_scores: false }.files(2, 17);
+        for path in files.chain(of_job).chain(of_member).chain(kept) {
+            assert!(is_file_of_run(&path), "{path}");
+        }
+    }
 
     #[test]
     fn only_names_that_burn_rank_writes_are_of_a_run() {
         let job = "jobs/fold1-seed1-0123456789ab";
-        for path in [
-            "report.json",
-            "report.json.burn-rank-0123456789abcdef.partial",
-            ".lock",
-            "trial-12-seed-7.json",
-            "steps-1.json",
-            "kept/fold1-seed12.run.txt",
-            "kept/fold10-seed1.scores.txt",
-            "kept/fold1-seed1.safetensors",
-            &format!("{job}/state.json"),
-            &format!("{job}/member-2/metrics.jsonl"),
-            "member-1/state.json",
-        ] {
-            assert!(is_file_of_run(path), "{path}");
-        }
-        for path in [
-            "notes",
-            "report.json.12.partial",
-            "trial-notes.json",
-            "steps-#.json",
-            "kept/notes",
-            "kept/fold1-seedx.safetensors",
-            "kept/fold-seed1.run.txt",
-            "kept/fold1.scores.txt",
-            "jobs/notes",
-            "member-x/state.json",
-            "member-1/notes",
-            "a/report.json",
-        ] {
-            assert!(!is_file_of_run(path), "{path}");
+        let ours = "report.json report.json.burn-rank-0123456789abcdef.partial .lock trial-12-seed-7.json steps-1.json
+            kept/fold1-seed12.run.txt kept/fold10-seed1.scores.txt kept/fold1-seed1.safetensors
+            jobs/fold1-seed1-0123456789ab/state.json jobs/fold1-seed1-0123456789ab/member-2/metrics.jsonl
+            member-1/state.json 1_Pooling/config.json";
+        let others =
+            "notes report.json.12.partial trial-notes.json steps-#.json kept/notes kept/fold1-seedx.safetensors
+            kept/fold-seed1.run.txt kept/fold1.scores.txt jobs/notes member-x/state.json member-1/notes a/report.json";
+        for (paths, expected) in [(ours, true), (others, false)] {
+            paths.split_whitespace().for_each(|path| assert_eq!(is_file_of_run(path), expected, "{path}"));
         }
         assert!(is_folder_of_run(job) && is_folder_of_run("kept"));
         assert!(!is_folder_of_run(&format!("{job}/deep")) && !is_folder_of_run("final"));

@@ -1,12 +1,11 @@
 //! The files that record a run: `report.json` holds its results, and `run.json` holds facts such as times. On the CPU,
 //! the same configuration and seed give the same bytes in `report.json`; `run.json` may differ each time.
 
-mod cross_validation;
 mod report;
 
-pub use cross_validation::{CrossValidation, FoldResult, Measures, SearchReport, Standing, Trial};
 pub use report::{
-    CrossValidationReport, DataReport, FitReport, FoldDetails, PerQuery, Report, SetMeasures, Sets, TrainReport,
+    CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, PerQuery, Report,
+    SearchReport, SetMeasures, Sets, Standing, TrainReport, Trial,
 };
 pub(super) use report::{mean, merit, over_seeds, standard_error};
 
