@@ -103,16 +103,13 @@ pub struct Quality {
     pub standard_error: Option<f64>,
 }
 
-/// The fits on a device, or the reason why there are none.
-pub type Trials = Result<Vec<Trial>, String>;
-
 /// A device with the fits that ran on it, and the cost of its training steps.
 #[derive(Debug, Clone)]
 pub struct DeviceRun {
     /// The device and its settings.
     pub device: DeviceSetting,
-    /// Its fits.
-    pub trials: Trials,
+    /// Its fits, or the reason why there are none.
+    pub trials: Result<Vec<Trial>, String>,
     /// The cost of a training step; `None` if it was not measured.
     pub step: Option<StepCost>,
 }
@@ -153,16 +150,14 @@ impl DeviceComparison {
     pub fn merge(tables: Vec<(String, Self)>) -> Result<Option<Self>> {
         let mut tables = tables.into_iter();
         let Some((first, mut merged)) = tables.next() else { return Ok(None) };
-        let named = |name: &str, rows: Vec<DeviceRow>| {
-            let machine = Some(name.to_string());
-            rows.into_iter().map(move |row| DeviceRow { machine: machine.clone(), ..row }).collect::<Vec<_>>()
-        };
+        let label =
+            |rows: &mut [DeviceRow], name: &str| rows.iter_mut().for_each(|row| row.machine = Some(name.to_string()));
         let differs = |second: &str, what: &str, first: &str| {
             let expected = "the same configuration, data, seeds and version";
             ExperimentError::Input(format!("{second}: found {what} than in {first}; expected {expected}"))
         };
-        merged.devices = named(&first, std::mem::take(&mut merged.devices));
-        for (second, table) in tables {
+        label(&mut merged.devices, &first);
+        for (second, mut table) in tables {
             let found = [
                 ("another configuration", table.config != merged.config),
                 ("other data", table.data != merged.data),
@@ -171,7 +166,8 @@ impl DeviceComparison {
             if let Some((what, _)) = found.into_iter().find(|(_, differs)| *differs) {
                 return Err(differs(&second, what, &first));
             }
-            merged.devices.extend(named(&second, table.devices));
+            label(&mut table.devices, &second);
+            merged.devices.append(&mut table.devices);
         }
         let mut fitted = merged.devices.iter().filter(|row| row.failure.is_none());
         if let Some(baseline) = fitted.next() {
@@ -192,10 +188,8 @@ impl DeviceComparison {
         let Some((first, others)) = self.devices.split_first_mut() else { return Ok(()) };
         first.equivalence = None;
         for row in others {
-            row.equivalence = match (first.failure.is_none(), row.failure.is_none()) {
-                (true, true) => equivalent(&first.trials, row, margin)?,
-                _ => None,
-            };
+            let are_fitted = first.failure.is_none() && row.failure.is_none();
+            row.equivalence = are_fitted.then(|| equivalent(&first.trials, row, margin)).transpose()?;
         }
         Ok(())
     }
@@ -204,18 +198,16 @@ impl DeviceComparison {
 /// Returns the first thing in which the fits of two devices differ and may not; `None` if they can be compared. A split
 /// of the data may depend on the seed, so fits are compared seed by seed.
 fn difference(first: &[Trial], second: &[Trial]) -> Option<&'static str> {
-    let seeds = |trials: &[Trial]| trials.iter().map(|trial| trial.seed).collect::<Vec<u64>>();
+    if !first.iter().map(|trial| trial.seed).eq(second.iter().map(|trial| trial.seed)) {
+        return Some("other seeds");
+    }
     let excluded = |trial: &Trial| trial.values.iter().map(Option::is_none).collect::<Vec<bool>>();
-    let pairs = || first.iter().zip(second);
-    let differs = [
-        ("other seeds", seeds(first) != seeds(second)),
-        ("other data", pairs().any(|(first, second)| first.data != second.data || excluded(first) != excluded(second))),
-    ];
-    differs.into_iter().find_map(|(what, differs)| differs.then_some(what))
+    let differ = |(a, b): (&Trial, &Trial)| a.data != b.data || excluded(a) != excluded(b);
+    first.iter().zip(second).any(differ).then_some("other data")
 }
 
 /// Tests whether the rankers of a row are equivalent to the rankers of the first device.
-fn equivalent(first: &[Trial], row: &DeviceRow, margin: f64) -> Result<Option<Equivalence>, SignificanceError> {
+fn equivalent(first: &[Trial], row: &DeviceRow, margin: f64) -> Result<Equivalence, SignificanceError> {
     let pairs = || first.iter().zip(&row.trials);
     let differences: Vec<Vec<f64>> = pairs()
         .map(|(first, second)| {
@@ -224,14 +216,14 @@ fn equivalent(first: &[Trial], row: &DeviceRow, margin: f64) -> Result<Option<Eq
         })
         .collect();
     if pairs().all(|(first, second)| first.ranker == second.ranker && first.values == second.values) {
-        return Ok(Some(Equivalence::identical(margin, differences.first().map_or(0, Vec::len), differences.len())));
+        return Ok(Equivalence::identical(margin, differences.first().map_or(0, Vec::len), differences.len()));
     }
     let mut found = equivalence(&differences, margin)?;
     if row.is_wrong() {
         found.verdict = EquivalenceVerdict::Different;
         found.seeds_to_decide = None;
     }
-    Ok(Some(found))
+    Ok(found)
 }
 
 impl DeviceRow {

@@ -12,7 +12,6 @@ use burn::nn::loss::Reduction;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::data::{Normalizer, RankingBatch, RankingDataset};
 use burn_rank::learner::LearnerError;
-use burn_rank::loss::RankingLoss;
 use burn_rank::ranker::Ranker;
 use burn_rank::workbench::op::with_tensor_path;
 use burn_rank::workbench::ranker::Versions;
@@ -176,7 +175,7 @@ fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Res
 }
 
 /// For batches with more document pairs, tensor operations would need more than half a GiB, so kernels compute the
-/// reference values instead.
+/// exact values instead.
 const MOST_PAIRS: usize = 5_000_000;
 
 /// The errors of a loss and its gradient on a device, relative to the largest component of the double-precision result.
@@ -207,58 +206,40 @@ impl FirstBatchError {
         let batch = RankingBatch::assemble(queries, &all, &host());
         let scorer = scorer.init(queries.feature_count, config.seed, &host()).map_err(LearnerError::from)?;
         let scores = scorer.forward(batch.features, batch.mask.clone());
-        let shape = scores.dims();
+        let [lists, documents] = scores.dims();
         let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect::<Vec<f64>>();
-        let mask = batch.mask.into_data();
-        let lists = Lists { shape, scores: numbers(scores), labels: numbers(batch.labels), mask };
-        let exact = lists.exact(&*loss);
-        let found = lists.explain(&*loss, DType::F32, device);
+        let (scores, labels, mask) = (numbers(scores), numbers(batch.labels), batch.mask.into_data());
+        // The mean loss of the lists, and its gradient.
+        let explain = |dtype: DType, device: &Device| {
+            let device = device.clone().autodiff();
+            let tensor = |values: &[f64]| {
+                Tensor::<2>::from_data(TensorData::new(values.to_vec(), [lists, documents]), (&device, dtype))
+            };
+            let scores = tensor(&scores).require_grad();
+            let mask = Tensor::from_data(mask.clone(), &device);
+            let value = loss.forward(scores.clone(), tensor(&labels), mask, Reduction::Mean);
+            let number: f64 = value.to_data().iter::<f64>().sum();
+            let gradient = scores.grad(&value.backward()).map(|of| of.into_data().iter::<f64>().collect());
+            (number, gradient.unwrap_or_else(|| vec![0.0; lists * documents]))
+        };
+        // Tensor operations compute the exact values, so a wrong CPU kernel is also detected.
+        let exact = || explain(DType::F64, &host());
+        let exact = if lists * documents * documents > MOST_PAIRS { exact() } else { with_tensor_path(exact) };
+        let found = explain(DType::F32, device);
         Ok(Some(Self { loss: relative(&[exact.0], &[found.0]), gradient: relative(&exact.1, &found.1) }))
-    }
-}
-
-/// Lists of one batch.
-struct Lists {
-    shape: [usize; 2],
-    scores: Vec<f64>,
-    labels: Vec<f64>,
-    mask: TensorData,
-}
-
-impl Lists {
-    /// Returns the loss and its gradient in double precision on the CPU. Tensor operations compute the values, so a
-    /// wrong CPU kernel is also detected. A batch whose pairs do not fit into memory uses the kernels instead.
-    fn exact(&self, loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
-        let explain = || self.explain(loss, DType::F64, &host());
-        let [lists, documents] = self.shape;
-        if lists * documents * documents > MOST_PAIRS { explain() } else { with_tensor_path(explain) }
-    }
-
-    /// Returns the mean loss of the lists, and its gradient.
-    fn explain(&self, loss: &dyn RankingLoss, dtype: DType, device: &Device) -> (f64, Vec<f64>) {
-        let device = device.clone().autodiff();
-        let tensor =
-            |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), self.shape), (&device, dtype));
-        let scores = tensor(&self.scores).require_grad();
-        let mask = Tensor::from_data(self.mask.clone(), &device);
-        let value = loss.forward(scores.clone(), tensor(&self.labels), mask, Reduction::Mean);
-        let number: f64 = value.to_data().iter::<f64>().sum();
-        let gradients = value.backward();
-        let gradient = scores.grad(&gradients).map(|of| of.into_data().iter::<f64>().collect());
-        (number, gradient.unwrap_or_else(|| vec![0.0; self.scores.len()]))
     }
 }
 
 /// Returns the largest difference between the values, divided by the largest component of `exact` unless that is 0.
 fn relative(exact: &[f64], found: &[f64]) -> f64 {
     let largest = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold(0.0, |most: f64, value| if value.is_nan() { value } else { most.max(value.abs()) })
+        values.fold(
+            0.0,
+            |most: f64, value| if most.is_nan() || value.is_nan() { f64::NAN } else { most.max(value.abs()) },
+        )
     };
     let size = largest(&mut exact.iter().copied());
     let error = largest(&mut exact.iter().zip(found).map(|(exact, found)| found - exact));
-    if exact.iter().zip(found).any(|(exact, found)| (found - exact).is_nan()) {
-        return f64::NAN;
-    }
     if size > 0.0 { error / size } else { error }
 }
 

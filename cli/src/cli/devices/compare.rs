@@ -9,9 +9,9 @@ use burn_rank::json::Value;
 use burn_rank::workbench::json::json;
 use clap::Args;
 
-use super::process::{Ended, Results, run};
+use super::process::{Results, run};
 use super::read;
-use crate::cli::{Failure, FolderArgs, Result, Work, input, interrupt_on_signal, terminal, written_to};
+use crate::cli::{Failure, FolderArgs, Result, Work, bail, ensure, input, interrupt_on_signal, terminal, written_to};
 use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, Trial, precision};
 use crate::experiment::{DEVICES, Document, Experiment, ExperimentConfig, Identity, OutputFolder, RunKind};
 use crate::report::{devices_page, devices_text};
@@ -64,7 +64,7 @@ impl CompareArgs {
         let settings = self.settings()?;
         let target = self.target.as_deref().map(|target| value_of_target(target, &config)).transpose()?;
         if !(self.margin > 0.0 && self.margin.is_finite()) {
-            return Err(Failure::input(format!("--margin {}: expected a number above 0", self.margin)));
+            bail!("--margin {}: expected a number above 0", self.margin);
         }
         let shared = shared_configuration(&config);
         let plan = json!({
@@ -113,7 +113,7 @@ impl CompareArgs {
         let mut trials = runs.iter().filter_map(|run| run.trials.as_ref().ok()).flatten();
         let of_seed = |trial: &Trial| seed_splits.then_some(trial.seed);
         if trials.any(|trial| *first.entry(of_seed(trial)).or_insert(&trial.data) != &trial.data) {
-            return Err(Failure::input("the data have changed between two fits; make the comparison again"));
+            bail!("the data have changed between two fits; make the comparison again");
         }
         let failed: Vec<String> =
             runs.iter().filter_map(|run| Some(format!("{}: {}", run.device, run.trials.as_ref().err()?))).collect();
@@ -136,11 +136,11 @@ impl CompareArgs {
         let work = Work::of("processes", (seeds.len() + 1) * settings.len());
         // Devices alternate, so any other load on the machine affects all of them.
         for &seed in seeds {
-            for (number, DeviceRun { device, trials, .. }) in runs.iter_mut().enumerate() {
+            for (number, DeviceRun { device, trials, .. }) in (1..).zip(&mut runs) {
                 work.now(&format!("{device}, seed {seed}"));
                 if let Ok(done) = trials {
                     let command = self.command(device, seed, target)?;
-                    match results.of(&trial_name(number, seed), command, &interrupt)? {
+                    match results.of(&format!("trial-{number}-seed-{seed}.json"), command, &interrupt)? {
                         Ok(trial) => done.push(trial),
                         Err(reason) => *trials = Err(format!("seed {seed}: {reason}")),
                     }
@@ -148,12 +148,12 @@ impl CompareArgs {
                 work.more(1);
             }
         }
-        for (number, run) in runs.iter_mut().enumerate() {
+        for (number, run) in (1..).zip(&mut runs) {
             work.now(&format!("{}, training steps", run.device));
             if run.trials.is_ok() {
                 let mut command = self.command(&run.device, seeds[0], None)?;
                 command.arg("--steps");
-                match results.of::<Option<StepCost>>(&steps_name(number), command, &interrupt)? {
+                match results.of::<Option<StepCost>>(&format!("steps-{number}.json"), command, &interrupt)? {
                     Ok(cost) => run.step = cost,
                     Err(reason) => log::warn!("{}: training steps were not measured: {reason}", run.device),
                 }
@@ -175,15 +175,12 @@ impl CompareArgs {
             let each = match precisions.as_slice() {
                 [] => vec![setting],
                 _ if setting.precision.is_some() => {
-                    let found = "found a precision, and --precision too; expected one of them";
-                    return Err(Failure::input(format!("--devices: {text}: {found}")));
+                    bail!("--devices: {text}: found a precision, and --precision too; expected one of them")
                 }
                 all => all.iter().map(|of| DeviceSetting { precision: Some(*of), ..setting.clone() }).collect(),
             };
             for setting in each {
-                if settings.contains(&setting) {
-                    return Err(Failure::input(format!("--devices: found {setting} twice, expected it once")));
-                }
+                ensure!(!settings.contains(&setting), "--devices: found {setting} twice, expected it once");
                 settings.push(setting);
             }
         }
@@ -196,11 +193,7 @@ impl CompareArgs {
         let flex = "flex".parse().map_err(Failure::input)?;
         let mut command = self.command(&flex, seed, None)?;
         command.arg("--read-only");
-        match run(command, &interrupt_on_signal()?)? {
-            Ended::Printed(hashes) => Ok(hashes),
-            Ended::Failed(reason) => Err(Failure::input(reason)),
-            Ended::Interrupted => Err(Failure::work("interrupted; nothing was written")),
-        }
+        run(command, &interrupt_on_signal()?, "nothing was written")?.map_err(Failure::input)
     }
 
     /// Returns the command that runs a fit.
@@ -208,10 +201,9 @@ impl CompareArgs {
         let program = std::env::current_exe()?;
         let mut command = Command::new(program);
         command.args(["devices", "trial"]).arg(&self.config).args(["--device", &setting.device]);
-        self.set.iter().for_each(|set| {
+        for set in self.set.iter().chain([&format!("seed={seed}")]) {
             command.args(["--set", set]);
-        });
-        command.args(["--set", &format!("seed={seed}")]);
+        }
         if let Some(set) = setting.instructions {
             command.args(["--instructions", set.name()]);
         }
@@ -226,16 +218,6 @@ impl CompareArgs {
         }
         Ok(command)
     }
-}
-
-/// Returns the name of the file with the cost of a device's training steps.
-fn steps_name(number: usize) -> String {
-    format!("steps-{}.json", number + 1)
-}
-
-/// Returns the name of the file of a fit; devices are counted from 0.
-fn trial_name(number: usize, seed: u64) -> String {
-    format!("trial-{}-seed-{seed}.json", number + 1)
 }
 
 /// Returns the configuration without devices and precision, which are what the command compares.
@@ -255,9 +237,7 @@ fn value_of_target(target: &str, config: &ExperimentConfig) -> Result<f64> {
     let (measure, value) = target.split_once('=').ok_or_else(|| Failure::input(expected()))?;
     let found = input::measures(&[measure.to_string()], measure)?;
     if found != [selects] {
-        return Err(Failure::input(format!(
-            "--target {target}: found {measure}, expected {selects}, which measure.select names"
-        )));
+        bail!("--target {target}: found {measure}, expected {selects}, which measure.select names");
     }
     value.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| Failure::input(expected()))
 }

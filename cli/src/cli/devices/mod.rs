@@ -5,7 +5,6 @@
 mod compare;
 mod process;
 
-use std::fmt::Display;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ use burn_rank::workbench::text::shown;
 use clap::{Args, Subcommand};
 
 use self::compare::{PAGE, TABLE};
-use crate::cli::{Failure, Result, files, input};
+use crate::cli::{Failure, Result, bail, files, open_device};
 use crate::device_comparison::DeviceComparison;
 use crate::experiment::OutputFolder;
 use crate::page::Table;
@@ -61,7 +60,7 @@ impl DevicesArgs {
         let default = device::default_name();
         for (name, summary, built) in backends() {
             let is_default = default.split(':').next() == Some(name);
-            let state = match (built, input::device(name)) {
+            let state = match (built, open_device(Some(name))) {
                 (false, _) => format!("not built: --features {name}"),
                 (true, Ok(_)) => "ready".to_string(),
                 (true, Err(error)) => error.to_string(),
@@ -84,18 +83,15 @@ impl DevicesArgs {
                 (false, _) => "not found",
             };
             if self.json {
-                writeln!(
-                    out,
-                    "{}",
-                    json!({"instructions": set, "found": found, "default": best, "what": set.summary()})
-                )?;
+                let row = json!({"instructions": set, "found": found, "default": best, "what": set.summary()});
+                writeln!(out, "{row}")?;
             }
             sets.row(set.name(), [state, set.summary()]);
         }
         if !self.json {
             write!(out, "{}", table.text())?;
             if let Some(name) = device::from_environment() {
-                let fault = input::device_or_default(None).err().map(|error| format!("; {error}"));
+                let fault = open_device(None).err().map(|error| format!("; {error}"));
                 writeln!(out, "{}={} names the default{}", device::VARIABLE, shown(&name), fault.unwrap_or_default())?;
             }
             write!(out, "\nFor the fused kernels of the CPU:\n{}", sets.text())?;
@@ -124,8 +120,7 @@ impl MergeArgs {
             && let Ok(place) = out.canonicalize()
             && self.folders.iter().any(|folder| folder.canonicalize().is_ok_and(|folder| folder == place))
         {
-            let message = "found a folder to merge, expected another one";
-            return Err(Failure::input(format!("--out {}: {message}", out.display())));
+            bail!("--out {}: found a folder to merge, expected another one", out.display());
         }
         let tables = self.names()?.into_iter().zip(&self.folders).map(|(name, folder)| Ok((name, read(folder)?)));
         let tables = tables.collect::<Result<Vec<_>>>()?;
@@ -146,8 +141,7 @@ impl MergeArgs {
     fn names(&self) -> Result<Vec<String>> {
         let places: Vec<_> = self.folders.iter().map(|folder| folder.canonicalize().ok()).collect();
         if let Some(at) = (1..places.len()).find(|&at| places[at].is_some() && places[..at].contains(&places[at])) {
-            let message = "found the same folder twice, expected each once";
-            return Err(Failure::input(format!("{}: {message}", self.folders[at].display())));
+            bail!("{}: found the same folder twice, expected each once", self.folders[at].display());
         }
         Ok(files::names(&self.folders))
     }
@@ -156,9 +150,7 @@ impl MergeArgs {
 /// Reads the table in a folder.
 fn read(folder: &Path) -> Result<DeviceComparison> {
     let path = folder.join(TABLE);
-    let refuse = |error: &dyn Display| {
-        Failure::input(format!("{}: {error}, expected a table of `devices compare`", path.display()))
-    };
-    let bytes = fs::read(&path).map_err(|error| refuse(&error))?;
-    serde_json::from_slice(&bytes).map_err(|error| refuse(&error))
+    let table = fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
+    let advice = "expected a table of `devices compare`";
+    table.map_err(|error| Failure::input(format!("{}: {error}, {advice}", path.display())))
 }

@@ -58,15 +58,11 @@ impl Results<'_> {
             log::warn!("{}: found damage, or the result of another fit; made again", path.display());
             fs::remove_file(&path).map_err(Failure::unwritable)?;
         }
-        let result = match run(command, interrupt)? {
-            Ended::Interrupted => {
-                return Err(Failure::work("interrupted; the fits so far are saved, --resume continues"));
-            }
-            Ended::Failed(reason) => return Ok(Err(reason)),
-            Ended::Printed(text) => {
-                serde_json::from_str::<T>(&text).map_err(|error| Failure::work(format!("{name}: {error}")))?
-            }
+        let text = match run(command, interrupt, "the fits so far are saved, --resume continues")? {
+            Ok(text) => text,
+            Err(reason) => return Ok(Err(reason)),
         };
+        let result: T = serde_json::from_str(&text).map_err(|error| Failure::work(format!("{name}: {error}")))?;
         let kept = Kept { sha256: self.checksum(name, &result)?, result };
         self.folder.write_json(name, &kept)?;
         Ok(Ok(kept.result))
@@ -78,18 +74,9 @@ impl Results<'_> {
     }
 }
 
-/// How a process ended.
-pub(super) enum Ended {
-    /// The process succeeded and printed this text on its standard output.
-    Printed(String),
-    /// The process failed, with this error.
-    Failed(String),
-    /// A signal stopped the process.
-    Interrupted,
-}
-
-/// Runs a command until it ends, or until a signal requests a stop.
-pub(super) fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended> {
+/// Runs a command until it ends, and returns what it printed on its standard output; the inner error says why it failed.
+/// If a signal requests a stop, ends it and returns a failure that says what is `left`.
+pub(super) fn run(mut command: Command, interrupt: &Interrupt, left: &str) -> Result<Result<String, String>> {
     // The child holds the other end of its standard input until it ends, or until this process does.
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let all = |stream: Option<Box<dyn Read + Send>>| {
@@ -102,27 +89,23 @@ pub(super) fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended> 
     };
     let output = all(child.stdout.take().map(|stream| Box::new(stream) as _));
     let errors = all(child.stderr.take().map(|stream| Box::new(stream) as _));
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if interrupt.requested() {
-            child.kill()?;
-            child.wait()?;
-            return Ok(Ended::Interrupted);
-        }
+    while child.try_wait()?.is_none() && !interrupt.requested() {
         thread::sleep(LOOK);
-    };
-    let (output, errors) = (output.join().unwrap_or_default(), errors.join().unwrap_or_default());
-    if interrupt.requested() {
-        return Ok(Ended::Interrupted);
     }
+    if interrupt.requested() {
+        // A process that has ended is not there to be ended.
+        child.kill()?;
+        child.wait()?;
+        return Err(Failure::work(format!("interrupted; {left}")));
+    }
+    let status = child.wait()?;
+    let (output, errors) = (output.join().unwrap_or_default(), errors.join().unwrap_or_default());
     if status.success() {
-        return Ok(Ended::Printed(output));
+        return Ok(Ok(output));
     }
     let said = errors.lines().rev().find(|line| !line.trim().is_empty()).map(str::trim);
     let said = said.map(|line| line.strip_prefix("error: ").unwrap_or(line).to_string());
-    Ok(Ended::Failed(said.unwrap_or_else(|| format!("the process ended with {status} and said nothing"))))
+    Ok(Err(said.unwrap_or_else(|| format!("the process ended with {status} and said nothing"))))
 }
 
 /// Ends this process when its standard input ends, as it does when the process that started it is killed.
@@ -155,41 +138,12 @@ impl TrialArgs {
         let begun = Instant::now();
         end_with_input();
         work_on_this_thread();
-        if self.read_only {
-            let Opened { config, execution, .. } = self.run.open()?;
-            let split = execution.scope(|| config.data.split(config.seed))?;
-            return Ok(writeln!(out, "{}", Sets::from_split(&split).hashes().join("\n"))?);
-        }
-        let text = if self.steps { serde_json::to_string(&self.step_cost()?) } else { self.trial(begun)? };
-        Ok(writeln!(out, "{}", text?)?)
-    }
-
-    fn trial(&self, begun: Instant) -> Result<serde_json::Result<String>> {
-        let opened = self.run.open()?;
-        let run = || Trial::run(&opened.config, &opened.device, begun, self.target);
-        let trial = opened.execution.scope(run)?;
-        Ok(serde_json::to_string(&trial))
-    }
-
-    /// Measures the cost of training steps; returns `None` if the learner does not train in epochs.
-    fn step_cost(&self) -> Result<Option<StepCost>> {
-        let Opened { mut document, config, device, execution } = self.run.open()?;
-        if config.resolved()["learner"]["epochs"].is_null() {
-            return Ok(None);
-        }
-        document.set(&format!("learner.epochs={}", StepCost::ROUNDS))?;
-        let config = Experiment::from_document(&document)?;
-        let without = StepCost::parts(&config.resolved()).into_iter().map(|(part, setting)| {
-            let mut document = document.clone();
-            document.set(&setting)?;
-            Ok((part, Experiment::from_document(&document)?))
-        });
-        let without = without.collect::<Result<Vec<_>>>()?;
-        let batches = StepCost::BATCHES.into_iter().map(|queries| {
-            document.set(&format!("learner.batch_queries={queries}"))?;
-            Ok((queries, Experiment::from_document(&document)?))
-        });
-        let batches = batches.collect::<Result<Vec<_>>>()?;
-        Ok(execution.scope(|| StepCost::measure(&config, &batches, &without, &device))?)
+        let Opened { document, config, device, execution } = self.run.open(None, Experiment::from_document)?;
+        let text = execution.scope(|| match (self.read_only, self.steps) {
+            (true, _) => Ok::<_, Failure>(Sets::from_split(&config.data.split(config.seed)?).hashes().join("\n")),
+            (_, true) => Ok(serde_json::to_string(&StepCost::measure(&document, &device)?)?),
+            _ => Ok(serde_json::to_string(&Trial::run(&config, &device, begun, self.target)?)?),
+        })?;
+        Ok(writeln!(out, "{text}")?)
     }
 }
