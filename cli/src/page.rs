@@ -48,15 +48,9 @@ impl FromIterator<Html> for Html {
     }
 }
 
-impl From<String> for Html {
-    fn from(text: String) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<&str> for Html {
-    fn from(text: &str) -> Self {
-        Self::text(text)
+impl<T: AsRef<str>> From<T> for Html {
+    fn from(text: T) -> Self {
+        Self::text(text.as_ref())
     }
 }
 
@@ -153,15 +147,9 @@ impl Cell {
     }
 }
 
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self { html: text.as_str().into(), text }
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        text.to_string().into()
+impl<T: AsRef<str>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self { text: text.as_ref().to_string(), html: text.into() }
     }
 }
 
@@ -186,10 +174,8 @@ pub(crate) fn measured(value: Option<f64>) -> Cell {
 /// Formats a measure; pages also show its standard error.
 pub(crate) fn with_error(value: Option<f64>, error: Option<f64>) -> Cell {
     let value = measured(value);
-    match number::plus_minus(error) {
-        none if none.is_empty() => value,
-        error => value.remark(error),
-    }
+    let error = number::plus_minus(error);
+    if error.is_empty() { value } else { value.remark(error) }
 }
 
 /// A table whose first column holds names and whose other columns hold numbers.
@@ -277,12 +263,10 @@ impl Table {
     /// the page scrolls, for keyboard users, too.
     pub(crate) fn html(self, label: impl AsRef<str>) -> Html {
         let column = |name: String| Html::from(name).within("th", &[("scope", "col")]);
-        let (head, class) = match self.columns.is_empty() {
-            true => (Html::default(), "scroll pairs"),
-            false => {
-                (element("thead", element("tr", self.columns.into_iter().map(column).collect::<Html>())), "scroll")
-            }
-        };
+        let has_head = !self.columns.is_empty();
+        let head = element("tr", self.columns.into_iter().map(column).collect::<Html>());
+        let head = if has_head { element("thead", head) } else { Html::default() };
+        let class = if has_head { "scroll" } else { "scroll pairs" };
         let row = |(class, cells): (&str, Vec<Cell>)| {
             let cell = |(at, cell): (usize, Cell)| match at {
                 0 => cell.html.within("th", &[("scope", "row")]),
@@ -302,10 +286,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => *line += &format!(" {word}"),
             _ => lines.push(word.to_string()),
         }
     }

@@ -7,7 +7,7 @@ use burn_rank::data::{DataError, RankingDataset, folds};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::check::{Check, ISTELLA_MISSING, Kind, Level, Report, SetReport};
 use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::{counted, harmless, plural};
+use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
 use super::{Failure, Result, during, files, input};
@@ -79,10 +79,10 @@ pub(super) fn read(reading: &input::ReadArgs, files: &[PathBuf], names: &[String
 
 /// Returns whether reading failed because of the number that marks missing values in the Istella data sets.
 fn is_istellas(error: &anyhow::Error) -> bool {
-    let found = match error.downcast_ref() {
-        Some(DataError::Syntax { found, .. } | DataError::Cell { found, .. }) => found.trim_matches('`'),
-        _ => return false,
+    let Some(DataError::Syntax { found, .. } | DataError::Cell { found, .. }) = error.downcast_ref() else {
+        return false;
     };
+    let found = found.trim_matches('`');
     // Istella's number is rounded up in the text, beyond the largest 64-bit float.
     found.starts_with("1.797693") && found.parse::<f64>().is_ok_and(|value| value >= 0.999_999 * ISTELLA_MISSING)
 }
@@ -105,11 +105,7 @@ impl CheckArgs {
             during(&format!("checking {name}"), || check.add(&name, &data)).map_err(DataError::from)?;
         }
         let report = check.finish();
-        if self.json {
-            writeln!(out, "{}", json!(report))?;
-        } else {
-            write!(out, "{}", render(&report))?;
-        }
+        write!(out, "{}", if self.json { format!("{}\n", json!(report)) } else { render(&report) })?;
         match report.problems() {
             count if self.strict && count > 0 => {
                 Err(Failure::work(format!("check found {}, expected none with --strict", counted(count, "problem"))))
@@ -137,21 +133,16 @@ fn render(report: &Report) -> String {
         text.push('\n');
     }
     for finding in &report.findings {
-        let level = match finding.level {
-            Level::Problem => "problem",
-            Level::Note => "note",
-        };
+        let level = if finding.level == Level::Problem { "problem" } else { "note" };
         let set = if report.sets.len() > 1 { format!("{}: ", finding.set) } else { String::new() };
         let message = harmless(&format!("{set}{}", finding.message)).into_owned();
         text += &format!("{level:7}  {}\n", indented(&message, INDENT));
     }
     let (problems, all) = (report.problems(), report.findings.len());
-    let notes = all - problems;
-    text += &match (problems, notes) {
-        (0, 0) => "\nNothing found.\n".to_string(),
-        _ => format!("\n{}, {}.\n", counted(problems, "problem"), counted(notes, "note")),
-    };
-    text
+    text + &match all {
+        0 => "\nNothing found.\n".to_string(),
+        _ => format!("\n{}, {}.\n", counted(problems, "problem"), counted(all - problems, "note")),
+    }
 }
 
 fn row(set: &SetReport) -> [String; 6] {
@@ -161,7 +152,7 @@ fn row(set: &SetReport) -> [String; 6] {
     let labels = match &labels[..] {
         [] => "-".to_string(),
         [label] => label.to_string(),
-        [first, .., last] => format!("{first} to {last} ({})", counted_levels(labels.len())),
+        [first, .., last] => format!("{first} to {last} ({})", counted(labels.len(), "level")),
     };
     [
         statistics.queries.to_string(),
@@ -171,8 +162,4 @@ fn row(set: &SetReport) -> [String; 6] {
         labels,
         statistics.missing_values.to_string(),
     ]
-}
-
-fn counted_levels(levels: usize) -> String {
-    format!("{levels} {}", plural(levels, "level"))
 }

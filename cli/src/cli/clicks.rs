@@ -15,7 +15,7 @@ use burn_rank::workbench::text::is_standard_stream;
 use clap::Args;
 
 use super::files::{self, Outputs};
-use super::{Failure, Result, Scored, during, input, to_io};
+use super::{Result, bail, during, input, to_io};
 
 const MODEL: &str = include_str!("texts/clicks.txt").trim_ascii_end();
 
@@ -66,28 +66,20 @@ impl ClicksArgs {
     }
 
     fn generate(&self, out: &mut dyn Write) -> Result {
-        let model = ClickModel {
-            eta: self.eta,
-            noise: self.noise,
-            sessions: self.sessions,
-            max_weight: self.max_weight,
-            shuffle: self.shuffle,
-            seed: self.seed,
-        };
+        let Self { eta, noise, sessions, max_weight, shuffle, seed, .. } = *self;
+        let model = ClickModel { eta, noise, sessions, max_weight, shuffle, seed };
         model.check()?;
         if is_standard_stream(&self.out) {
-            return Err(Failure::input("--out -: expected a file; weights and positions are written next to it"));
+            bail!("--out -: expected a file; weights and positions are written next to it");
         }
         if Format::from_path(&self.out).is_some() || separator_of_name(&self.out).is_some() {
             let expected = "expected a name for LETOR text, as in clicks.txt, since clicks are not written as a table";
-            return Err(Failure::input(format!("--out {}: {expected}", self.out.display())));
+            bail!("--out {}: {expected}", self.out.display());
         }
         let (weights, positions) = (beside(&self.out, ".weight"), beside(&self.out, ".position"));
         let logged_by = self.scores.as_ref().or(self.run.as_ref());
         let mut outputs = Outputs::of_reading(self.files.iter().chain(logged_by))?;
-        outputs.add("--out", &self.out)?;
-        outputs.add("--out", &weights)?;
-        outputs.add("--out", &positions)?;
+        [&self.out, &weights, &positions].into_iter().try_for_each(|path| outputs.add("--out", path))?;
         let (data, scores) = self.logged()?;
         let Clicks { data, sessions, clicks, clipped, .. } =
             during("making clicks", || model.sessions(&data, &scores))?;
@@ -101,12 +93,10 @@ impl ClicksArgs {
             let found = json!({
                 "sessions": sessions, "sessions_with_clicks": with_clicks, "clicks": clicks, "clipped_weights": clipped
             });
-            writeln!(out, "{found}")?;
-        } else {
-            writeln!(out, "{with_clicks} of {sessions} sessions have a click and are written")?;
-            writeln!(out, "{clicks} clicks, {clipped} of them with a weight clipped to {}", self.max_weight)?;
+            return Ok(writeln!(out, "{found}")?);
         }
-        Ok(())
+        writeln!(out, "{with_clicks} of {sessions} sessions have a click and are written")?;
+        Ok(writeln!(out, "{clicks} clicks, {clipped} of them with a weight clipped to {max_weight}")?)
     }
 
     /// Returns the logged data and their logged scores, by which the documents were ranked when users saw them.
@@ -116,21 +106,8 @@ impl ClicksArgs {
             let scores = read_run_scores_from(input::text(run)?, &data)?;
             return Ok((data, scores));
         }
-        let (data, scored) = match (&self.scores, self.files.as_slice()) {
-            (Some(scores), files) => {
-                let data = self.scoring.reading.read(files, None)?;
-                let scored = Scored::from_file(scores, &data)?;
-                (data, scored)
-            }
-            (None, [model, files @ ..]) if !files.is_empty() => {
-                let device = self.scoring.device()?;
-                let ranker = input::ranker(model, &device)?;
-                let data = self.scoring.reading.read(files, Some((model, &ranker)))?;
-                let scored = Scored::by_ranker(model, &ranker, &data, &device)?;
-                (data, scored)
-            }
-            _ => return Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or --run FILE DATA")),
-        };
+        let usage = "expected MODEL DATA, --scores FILE DATA, or --run FILE DATA";
+        let (data, scored) = self.scoring.scored(self.scores.as_deref(), &self.files, usage)?;
         let scores = scored.rankings(&data, &Convention::default()).scores.to_vec();
         Ok((data, scores))
     }

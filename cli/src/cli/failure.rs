@@ -10,6 +10,18 @@ use burn_rank::ranker::RankerError;
 
 use crate::experiment::{ExperimentError, OutputError};
 
+/// Returns a failure for bad input from a function, with a message as for `format!`.
+macro_rules! bail {
+    ($($message:tt)*) => { return Err($crate::cli::Failure::input(format_args!($($message)*))) };
+}
+
+/// Returns a failure for bad input from a function unless a condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)*) => { if !$condition { $crate::cli::bail!($($message)*) } };
+}
+
+pub(super) use {bail, ensure};
+
 /// The meaning of the exit codes.
 pub(super) const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input, 130 stopped at once by Ctrl-C.";
 

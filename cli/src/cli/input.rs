@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use burn::tensor::Device;
 use burn_rank::data::letor::{Missing, ReadOptions, Weights};
 use burn_rank::data::{Columns, DataError, Input, RankingDataset};
-use burn_rank::device::{self, DeviceError};
+use burn_rank::device::DeviceError;
 use burn_rank::json::{Map, Value, from_value};
 use burn_rank::measure::trec_eval::TrecMeasure;
 use burn_rank::measure::{Convention, Measure, MeasureError};
@@ -19,7 +19,7 @@ use burn_rank::workbench::{self, Assembled, FileKind, Like, Source, name_unread,
 use clap::Args;
 use toml::de::DeTable;
 
-use super::{Context, ExecutionArgs, Failure, Result, during, process, terminal};
+use super::{Context, ExecutionArgs, Failure, Result, bail, during, open_device, terminal};
 use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
 
 /// While a command reads a memory-mapped file, at most this much of the file stays in memory.
@@ -50,17 +50,6 @@ fn standard_input_twice() -> Failure {
     Failure::input("standard input: found `-` twice, expected it once")
 }
 
-/// Opens the device called `name`. If a backend panics because a driver is missing, the returned error contains its
-/// message, and nothing else is printed.
-pub fn device(name: &str) -> Result<Device, DeviceError> {
-    process::quietly(|| device::open(name))
-}
-
-/// Opens the device called `name`, or the default device if there is no name.
-pub fn device_or_default(name: Option<&str>) -> Result<Device, DeviceError> {
-    process::quietly(|| name.map_or_else(device::open_default, device::open))
-}
-
 /// Arguments of a command that may score data with saved rankers.
 #[derive(Debug, Args)]
 pub struct ScoringArgs {
@@ -76,7 +65,7 @@ pub struct ScoringArgs {
 impl ScoringArgs {
     /// Opens the device.
     pub fn device(&self) -> Result<Device, DeviceError> {
-        device_or_default(self.device.as_deref())
+        open_device(self.device.as_deref())
     }
 
     /// Runs `f` with the CPU instructions that the user selected.
@@ -106,7 +95,7 @@ impl ReadArgs {
         number: Option<f64>,
         feature_names: &[String],
     ) -> Result<RankingDataset> {
-        let mut options = self.options()?;
+        let mut options = self.options(None)?;
         if !self.keys()?.contains_key("missing") {
             options.missing = Missing::Keep;
         }
@@ -155,33 +144,20 @@ impl ReadArgs {
 
     /// Returns an error if the options keep missing values and the ranker does not accept them.
     pub fn check(&self, ranker: &Ranker) -> Result {
-        if self.options()?.missing == Missing::Keep && !ranker.takes_missing() {
-            return Err(Failure::input(
-                "missing = keep: expected error, zero or query-min: the ranker does not accept missing values",
-            ));
+        if self.options(None)?.missing == Missing::Keep && !ranker.takes_missing() {
+            bail!("missing = keep: expected error, zero or query-min: the ranker does not accept missing values");
         }
         Ok(())
     }
 
-    fn options(&self) -> Result<ReadOptions> {
-        self.options_after(None)
-    }
-
-    /// Returns the keys that the user sets, preceded by the settings for missing values from the ranker's training
-    /// configuration.
-    fn assigned(&self, trained: Option<&Value>) -> Result<Map> {
-        let asked = self.keys()?;
-        let read = trained.map(|config| &config["data"]["read"]);
-        let trained = OF_MISSING.iter().filter_map(|key| Some((key.to_string(), read?.get(key)?.clone())));
-        Ok(trained.chain(asked).collect())
-    }
-
     /// Returns the options for reading data. Options for missing values that the user did not set are those from the
     /// training of the ranker; `trained` is its configuration.
-    pub(super) fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions> {
+    pub(super) fn options(&self, trained: Option<&Value>) -> Result<ReadOptions> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
+        let read = trained.map(|config| &config["data"]["read"]);
+        let trained = OF_MISSING.iter().filter_map(|key| Some((key.to_string(), read?.get(key)?.clone())));
         let (mut asked, mut columns) = (Map::new(), Map::new());
-        for (key, value) in self.assigned(trained)? {
+        for (key, value) in trained.chain(self.keys()?) {
             match key.strip_prefix("columns.") {
                 Some(column) => columns.insert(column.to_owned(), value),
                 None => asked.insert(key, value),
@@ -233,16 +209,12 @@ const OF_MISSING: [&str; 3] = ["missing", "absent", "missing_value"];
 pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>> {
     let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
     let measure = |name: &str| {
-        name.parse()
-            .map_err(|error: MeasureError| match TrecMeasure::parse(name) {
-                Ok(_) => {
-                    Failure::input(format!("{error}; `{name}` is trec_eval's: eval --qrels Q --run R --format trec"))
-                }
-                Err(_) => Failure::input(error),
-            })
-            .context("--measures")
+        name.parse().map_err(|error: MeasureError| match TrecMeasure::parse(name) {
+            Ok(_) => format!("{error}; `{name}` is trec_eval's: eval --qrels Q --run R --format trec"),
+            Err(_) => error.to_string(),
+        })
     };
-    asked.split(',').map(measure).collect()
+    asked.split(',').map(measure).collect::<Result<_, String>>().map_err(Failure::input).context("--measures")
 }
 
 /// Parses each `KEY=VALUE` given for a repeated flag. A value is parsed as TOML or JSON if possible, and is taken as
@@ -283,11 +255,11 @@ pub fn convention(text: &str) -> Result<Convention> {
 pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result {
     // Two paths may lead to the same file through links. A pipe or a terminal may be both read and written.
     let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
-    let Some(file) = whole(out) else { return Ok(()) };
-    match others.iter().find(|other| whole(other.as_ref()).is_some_and(|other| other == file)) {
-        Some(_) => Err(Failure::input(format!("{flag} {}: expected a different file: this one {what}", out.display()))),
-        None => Ok(()),
+    let file = whole(out);
+    if file.is_some() && others.iter().any(|other| whole(other.as_ref()) == file) {
+        bail!("{flag} {}: expected a different file: this one {what}", out.display());
     }
+    Ok(())
 }
 
 /// Returns the path of a ranker's file. This is `path` itself or, for the folder of a `train` run, the ranker in that
@@ -308,13 +280,8 @@ const LONGEST_SCORE: usize = 1 << 10;
 /// Reads one score per line from a file, which may be compressed, or from standard input if the path is `-`.
 pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>> {
     // The number of documents bounds the text, so the limits of the reader are not needed.
-    let (max_compression_ratio, max_decompressed_bytes) = (u64::MAX, u64::MAX);
-    let options = ReadOptions {
-        max_line_bytes: LONGEST_SCORE,
-        max_compression_ratio,
-        max_decompressed_bytes,
-        ..ReadOptions::default()
-    };
+    let mut options = ReadOptions { max_line_bytes: LONGEST_SCORE, ..ReadOptions::default() };
+    (options.max_compression_ratio, options.max_decompressed_bytes) = (u64::MAX, u64::MAX);
     let input = text(path)?;
     let (path, is_file) = (&input.name().to_path_buf(), workbench::is_file(&input));
     let mut source = Source::open(input, &options)?;
@@ -348,7 +315,11 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>> {
             let written = line.trim_ascii();
             let score = std::str::from_utf8(written).ok().and_then(|text| text.parse().ok());
             let score = score.filter(|score: &f64| !score.is_nan());
-            scores.push(score.ok_or_else(|| refuse(number, quoted(written), expected(written)))?);
+            scores.push(score.ok_or_else(|| {
+                let fields = written.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count();
+                let hint = if fields >= 6 { " (a TREC run is read with --qrels)" } else { "" };
+                refuse(number, quoted(written), &format!("a number{hint}"))
+            })?);
         }
         if block.is_empty() {
             break;
@@ -357,14 +328,5 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>> {
     match scores.len() {
         found if found == documents => Ok(scores),
         found => Err(wrong_count(counted(found, "score"))),
-    }
-}
-
-/// Returns what a line of a score file should contain, for an error message. If the line looks like part of a TREC run,
-/// the message mentions `--qrels`.
-fn expected(line: &[u8]) -> &'static str {
-    match line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count() {
-        6.. => "a number (a TREC run is read with --qrels)",
-        _ => "a number",
     }
 }

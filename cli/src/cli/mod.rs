@@ -28,7 +28,6 @@ mod progress;
 mod report;
 mod run_args;
 mod scored;
-mod screen;
 mod study;
 mod synth;
 mod terminal;
@@ -39,7 +38,7 @@ use std::io::Write;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use failure::{Context, EXIT_CODES};
+use failure::{Context, EXIT_CODES, bail, ensure};
 pub use failure::{Failure, Result};
 use files::to_io;
 pub use input::not_over;
@@ -49,7 +48,7 @@ use process::together;
 pub use progress::Work;
 use progress::{Rounds, during};
 use report::read_report;
-use run_args::{ExecutionArgs, FolderArgs, Opened, RunArgs, work_on_this_thread};
+use run_args::{ExecutionArgs, FolderArgs, Opened, RunArgs, open_device, work_on_this_thread};
 pub use run_args::{start_threads, written_to};
 use scored::{Common, Loaded, Scored};
 pub use terminal::say;
@@ -171,7 +170,7 @@ pub fn parse<C: Parser>(arguments: &[OsString]) -> Result<(C, Box<dyn Write>), u
 
 /// Makes the process ready to print messages.
 fn begin() {
-    screen::show_warnings();
+    terminal::show_warnings();
     process::install_panic_hook();
 }
 

@@ -12,8 +12,7 @@ use burn_rank::measure::Measure;
 use burn_rank::workbench::text::{harmless, shortened};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::screen::{DRAWN, columns};
-use super::terminal;
+use super::terminal::{self, DRAWN, columns};
 use crate::experiment::{JobDone, JobEvent};
 
 /// The time that work must take before its progress is shown. Shorter work needs no progress display.
@@ -40,8 +39,8 @@ pub struct Work(Option<Shown>);
 #[derive(Debug)]
 struct Shown {
     bar: ProgressBar,
-    over: Option<Sender<()>>,
-    drawer: Option<JoinHandle<()>>,
+    /// The thread that draws, and what ends it.
+    drawer: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Work {
@@ -66,7 +65,7 @@ impl Work {
             }
         };
         let drawer = thread::Builder::new().name("progress".into()).spawn(draw).ok();
-        Self(Some(Shown { bar, over: Some(over), drawer }))
+        Self(Some(Shown { bar, drawer: drawer.map(|thread| (over, thread)) }))
     }
 
     /// Creates a display for work with `steps` steps.
@@ -121,10 +120,10 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        if let Some(shown) = &mut self.0 {
-            shown.over = None;
+        if let Some((over, thread)) = self.0.as_mut().and_then(|shown| shown.drawer.take()) {
+            drop(over);
             // The line must be gone before anything else is printed.
-            let _ = shown.drawer.take().map(JoinHandle::join);
+            let _ = thread.join();
         }
     }
 }
@@ -141,36 +140,27 @@ fn in_room(what: &str) -> String {
 }
 
 fn styled(bar: &ProgressBar, template: &str) {
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
+    bar.set_style(ProgressStyle::with_template(template).expect("a template"));
 }
 
-/// A piece of text in a progress line, which is dropped if the line is too long.
-struct Part {
-    text: String,
-    /// If the line is too long, parts are dropped in descending order of their rank.
-    rank: usize,
-}
-
-fn part(rank: usize, text: String) -> Part {
-    Part { text, rank }
-}
+/// A piece of text in a progress line, with its rank. If the line is too long, pieces are dropped in descending order of
+/// their ranks.
+type Part = (usize, String);
 
 fn figure(rank: usize, name: &str, value: f64) -> Part {
-    part(rank, format!("{name} {value:.4}"))
+    (rank, format!("{name} {value:.4}"))
 }
 
 /// Joins the parts of a progress line, and drops the parts of highest rank until the line fits into `columns`.
 fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
-    let width =
-        |parts: &[Part]| parts.iter().map(|part| part.text.chars().count() + 2).sum::<usize>().saturating_sub(2);
-    while parts.len() > 1 && width(&parts) > columns {
-        let last = parts.iter().enumerate().max_by_key(|(_, part)| part.rank).map_or(0, |(at, _)| at);
+    loop {
+        let line = parts.iter().map(|(_, text)| &**text).collect::<Vec<_>>().join("  ");
+        if parts.len() < 2 || line.chars().count() <= columns {
+            return harmless(&line).into_owned();
+        }
+        let last = parts.iter().enumerate().max_by_key(|(_, (rank, _))| *rank).map_or(0, |(at, _)| at);
         parts.remove(last);
     }
-    let texts: Vec<&str> = parts.iter().map(|part| &*part.text).collect();
-    harmless(&texts.join("  ")).into_owned()
 }
 
 /// Prints lines that scroll by at a readable pace, and redraws the newest line in between.
@@ -220,7 +210,7 @@ impl Lines {
         let state = self.state();
         let Some(work) = &state.work else { return };
         match state.all {
-            Some(_) => work.set(&fitted(vec![part(0, shortened(&harmless(what), room() + LEFT))], room() + LEFT)),
+            Some(_) => work.set(&shortened(&harmless(what), room() + LEFT)),
             None => work.now(what),
         }
     }
@@ -236,16 +226,16 @@ impl Lines {
         let own = done - (*state.before.get_or_insert(done.saturating_sub(1))).min(done);
         let each = elapsed.div_f64(own.max(1) as f64);
         let mut parts = figures();
-        parts.insert(0, part(0, state.all.map_or_else(|| done.to_string(), |all| format!("{done}/{all}"))));
-        parts.push(part(4, rate(each)));
+        parts.insert(0, (0, state.all.map_or_else(|| done.to_string(), |all| format!("{done}/{all}"))));
+        parts.push((4, rate(each)));
         let left = state.all.map(|all| all.saturating_sub(done));
         // The display shows the position by itself, and its own estimate would count the time before the first step.
-        let mut shown = now_running.map_or_else(&figures, |running| vec![part(1, running)]);
+        let mut shown = now_running.map_or_else(&figures, |running| vec![(1, running)]);
         if let Some(left @ 1..) = left {
             let left = Duration::try_from_secs_f64(each.as_secs_f64() * left as f64).unwrap_or(Duration::MAX);
             let left = format!("{:#} left", HumanDuration(left));
-            shown.insert(0, part(0, left.clone()));
-            parts.push(part(3, left));
+            shown.insert(0, (0, left.clone()));
+            parts.push((3, left));
         }
         let line = fitted(parts, columns);
         match state.all {
@@ -257,12 +247,10 @@ impl Lines {
             None => work.now(&line),
         }
         let due = state.printed.is_none_or(|printed| now - printed >= SHOWN_AFTER.max(elapsed / 10));
+        state.newest = Some(line);
         if due || left == Some(0) {
             state.printed = Some(now);
-            state.newest = None;
-            terminal::say(line);
-        } else {
-            state.newest = Some(line);
+            state.newest.take().into_iter().for_each(terminal::say);
         }
     }
 
@@ -270,9 +258,7 @@ impl Lines {
     fn end(&self) {
         let mut state = self.state();
         state.work = None;
-        if let Some(line) = state.newest.take() {
-            terminal::say(line);
-        }
+        state.newest.take().into_iter().for_each(terminal::say);
     }
 }
 
@@ -376,6 +362,38 @@ impl Fits {
     fn running(&self) -> MutexGuard<'_, Vec<String>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Shows what a cross-validation reports.
+    pub fn show(&self, event: JobEvent) {
+        match event {
+            JobEvent::Begun(label) => {
+                self.running().push(label.to_string());
+                self.lines.begun(label);
+            }
+            JobEvent::Done(job) => self.done(&job),
+            JobEvent::Warning(label, message) => {
+                let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+                let fits = warnings.entry(cause(message)).or_default();
+                fits.push((label.to_string(), message.to_string()));
+                fits.sort();
+            }
+        }
+    }
+
+    fn done(&self, job: &JobDone) {
+        self.lines.state().all = Some(job.all);
+        let running = {
+            let mut running = self.running();
+            running.retain(|label| label != job.label);
+            running.last().cloned()
+        };
+        let figures = || {
+            let known = [(2, self.measure.to_string(), job.selection), (5, SURROGATE.to_string(), job.surrogate)];
+            let known = known.into_iter().filter_map(|(rank, name, value)| Some(figure(rank, &name, value?)));
+            [(1, job.label.to_string())].into_iter().chain(known).collect()
+        };
+        self.lines.show(job.finished, running, figures);
+    }
 }
 
 /// Returns the cause of a warning: its text with a placeholder for each number or list of numbers, because fits warn of
@@ -393,57 +411,19 @@ fn cause(message: &str) -> String {
     cause
 }
 
-impl Fits {
-    /// Shows what a cross-validation reports.
-    pub fn show(&self, event: JobEvent) {
-        match event {
-            JobEvent::Begun(label) => self.begun(label),
-            JobEvent::Done(job) => self.done(&job),
-            JobEvent::Warning(label, message) => self.warn(label, message),
-        }
-    }
-
-    fn begun(&self, label: &str) {
-        self.running().push(label.to_string());
-        self.lines.begun(label);
-    }
-
-    fn done(&self, job: &JobDone) {
-        self.lines.state().all = Some(job.all);
-        let running = {
-            let mut running = self.running();
-            running.retain(|label| label != job.label);
-            running.last().cloned()
-        };
-        let figures = || {
-            let known = [(2, self.measure.to_string(), job.selection), (5, SURROGATE.to_string(), job.surrogate)];
-            let known = known.into_iter().filter_map(|(rank, name, value)| Some(figure(rank, &name, value?)));
-            [part(1, job.label.to_string())].into_iter().chain(known).collect()
-        };
-        self.lines.show(job.finished, running, figures);
-    }
-
-    fn warn(&self, label: &str, message: &str) {
-        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = warnings.entry(cause(message)).or_default();
-        fits.push((label.to_string(), message.to_string()));
-        fits.sort();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn parts() -> Vec<Part> {
         vec![
-            part(0, "12/100".into()),
+            (0, "12/100".into()),
             figure(1, "ndcg@10", 0.4512),
             figure(6, "best", 0.4533),
             figure(2, "surrogate", 0.4012),
             figure(5, "loss", 0.7131),
-            part(4, "34/s".into()),
-            part(3, "3s left".into()),
+            (4, "34/s".into()),
+            (3, "3s left".into()),
         ]
     }
 

@@ -12,7 +12,7 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 
 use super::failure::one_line;
-use super::{Failure, Result, input};
+use super::{Failure, Result, bail, input};
 use crate::experiment::{
     OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, is_run, put_right, write_page,
 };
@@ -56,12 +56,9 @@ struct TableArgs {
 
 impl ReportArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        match self.runs.as_slice() {
-            [run]
-                if !self.json && self.table == TableArgs::default() && (!run.is_dir() || run.join(REPORT).exists()) =>
-            {
-                page_of_run(run, self.out, out)
-            }
+        let asks_for_page = !self.json && self.table == TableArgs::default();
+        match &self.runs[..] {
+            [run] if asks_for_page && (!run.is_dir() || run.join(REPORT).exists()) => page_of_run(run, self.out, out),
             _ => self.table_of_runs(out),
         }
     }
@@ -115,9 +112,9 @@ impl TableArgs {
                 let near = did_you_mean(&nearest(&key, known.iter().map(String::as_str)));
                 return Err(refuse(format!("expected a key of the runs' configurations{near}")));
             }
-            let values: BTreeSet<String> =
-                runs.iter().filter_map(|run| run.settings().get(&key).map(in_words)).collect();
-            runs.retain(|run| run.settings().get(&key).map(in_words).as_ref() == Some(&wanted));
+            let value = |run: &FinishedRun| run.settings().get(&key).map(in_words);
+            let values: BTreeSet<String> = runs.iter().filter_map(value).collect();
+            runs.retain(|run| value(run).as_ref() == Some(&wanted));
             if runs.is_empty() {
                 let values: Vec<String> = values.into_iter().collect();
                 return Err(refuse(format!("no run has this value, expected one of {}", values.join(", "))));
@@ -132,8 +129,7 @@ impl TableArgs {
         let columns = table.columns();
         if !columns.contains(column) {
             let near = did_you_mean(&nearest(column, columns.iter().map(String::as_str)));
-            let message = format!("--sort {}: expected one of {}{near}", shown(column), columns.join(", "));
-            return Err(Failure::input(message));
+            bail!("--sort {}: expected one of {}{near}", shown(column), columns.join(", "));
         }
         table.sort(column);
         Ok(())
@@ -196,14 +192,13 @@ impl Found {
             self.notes.push(format!("Left out: {} is not finished.", folder.display()));
             return Ok(());
         }
-        let unreadable = |error: io::Error| Failure::input(format!("{}: {error}", folder.display()));
         if !folder.is_dir() {
             return Err(no_run(folder, "here"));
         }
-        let entries = std::fs::read_dir(folder).map_err(unreadable)?.collect::<io::Result<Vec<_>>>();
+        let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let entries = entries.map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
         // A link could lead back.
-        let folders =
-            entries.map_err(unreadable)?.into_iter().filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir()));
+        let folders = entries.iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
         folders.sort();
         folders.iter().try_for_each(|folder| self.below(folder))
@@ -224,11 +219,10 @@ pub fn read_report(folder: &Path) -> Result<Report> {
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let refuse = |error: anyhow::Error| Failure::Input(error.context(path.display().to_string()));
     let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(refuse(error.into())),
+        bytes => bytes.map_err(|error| refuse(error.into()))?,
     };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| match newer_version(&bytes) {
         Some(version) => refuse(anyhow::anyhow!(

@@ -7,13 +7,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{io, thread};
 
 use burn::tensor::Device;
+use burn_rank::device::{self, DeviceError};
 use burn_rank::op::{Execution, Instructions};
 use burn_rank::workbench::text::harmless;
 use clap::Args;
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
-use super::{Result, input};
+use super::{Result, process};
 use crate::experiment::{Claim, ConfigError, Document, Experiment, Place};
+
+/// Opens the device called `name`, or the default device if there is no name. If a backend panics because a driver is
+/// missing, the returned error contains its message, and nothing else is printed.
+pub fn open_device(name: Option<&str>) -> Result<Device, DeviceError> {
+    process::quietly(|| name.map_or_else(device::open_default, device::open))
+}
 
 /// The arguments of a command that runs a configuration.
 #[derive(Debug, Clone, Args)]
@@ -42,28 +49,23 @@ pub struct Opened {
 }
 
 impl RunArgs {
-    /// Reads and checks the configuration and opens its device.
-    pub fn open(&self) -> Result<Opened> {
-        self.open_with(None, Experiment::from_document)
-    }
-
-    /// Opens the configuration like [`open`](Self::open), but first sets a key to the value that a command-line option
+    /// Reads the configuration and opens its device. Before that, sets a key to the value that a command-line option
     /// gave. `read` decodes and checks the document.
-    pub fn open_with(
+    pub fn open(
         &self,
         option: Option<(&str, &str, String)>,
         read: fn(&Document) -> Result<Experiment, ConfigError>,
     ) -> Result<Opened> {
         let mut document = Document::read(&self.config, &self.set)?;
-        let device = ("device", "--device", self.device.clone());
-        let instructions = ("instructions", "--instructions", self.instructions.clone());
-        let own = [device, instructions].into_iter().filter_map(|(key, flag, value)| Some((key, flag, value?)));
-        for (key, flag, value) in own.chain(option) {
+        let device = self.device.clone().map(|name| ("device", "--device", name));
+        let instructions = self.instructions.clone().map(|set| ("instructions", "--instructions", set));
+        for (key, flag, value) in [device, instructions, option].into_iter().flatten() {
             document.set_option(key, flag, &value);
         }
         document.set_default_device();
         let config = read(&document)?;
-        let device = input::device(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
+        let device =
+            open_device(Some(&config.device)).map_err(|error| document.refuse("device", &error.to_string()))?;
         let execution = match config.instructions {
             None => Execution::current(),
             Some(set) => Execution::current()

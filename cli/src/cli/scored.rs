@@ -10,8 +10,8 @@ use burn_rank::measure::{Convention, Rankings, Ties};
 use burn_rank::ranker::Ranker;
 use burn_rank::workbench::{self, Like, absent_in_words, fewer_features};
 
-use super::input::ReadArgs;
-use super::{Failure, Result, during, input, terminal};
+use super::input::{ReadArgs, ScoringArgs};
+use super::{Result, bail, during, input, terminal};
 
 /// A ranker, and the path by which messages name it.
 pub type Loaded<'a> = (&'a Path, &'a Ranker);
@@ -45,11 +45,11 @@ impl ReadArgs {
     /// Returns how files are read: by the options of the command, and otherwise as the training data of the ranker.
     pub fn reading(&self, model: Option<Loaded>) -> Result<Reading> {
         let Some((_, ranker)) = model else {
-            return Ok(Reading { options: self.options_after(None)?, ..Reading::default() });
+            return Ok(Reading { options: self.options(None)?, ..Reading::default() });
         };
         let config = &ranker.metadata().config;
         let is_imported = ranker.metadata().is_imported();
-        let mut options = self.options_after(Some(config).filter(|_| !is_imported))?;
+        let mut options = self.options(Some(config).filter(|_| !is_imported))?;
         if is_imported && ranker.takes_missing() && !self.keys()?.contains_key("missing") {
             options.missing = Missing::Keep;
         }
@@ -68,6 +68,28 @@ impl ReadArgs {
             is_imported,
             ignores_labels: false,
         })
+    }
+}
+
+impl ScoringArgs {
+    /// Reads data and their scores: from a file, or by the ranker that precedes the data. `usage` says what was expected
+    /// if there are no data.
+    pub fn scored(&self, scores: Option<&Path>, files: &[PathBuf], usage: &str) -> Result<(RankingDataset, Scored)> {
+        match (scores, files) {
+            (Some(scores), files) => {
+                let data = self.reading.read(files, None)?;
+                let scored = Scored::from_file(scores, &data)?;
+                Ok((data, scored))
+            }
+            (None, [model, files @ ..]) if !files.is_empty() => {
+                let device = self.device()?;
+                let ranker = input::ranker(model, &device)?;
+                let data = self.reading.read(files, Some((model, &ranker)))?;
+                let scored = Scored::by_ranker(model, &ranker, &data, &device)?;
+                Ok((data, scored))
+            }
+            _ => bail!("{usage}"),
+        }
     }
 }
 
@@ -209,21 +231,16 @@ impl Common {
         let both = || format!("{} and {}", self.model.display(), path.display());
         if let Some(stream) = self.files.iter().find(|file| !file.is_file()) {
             let why = format!("{} were trained on different columns or treat missing values differently", both());
-            return Err(Failure::input(format!(
-                "{}: expected a file, since it is read twice: {why}",
-                stream.display()
-            )));
+            bail!("{}: expected a file, since it is read twice: {why}", stream.display());
         }
         let own = reading.read(&self.files, Some(path), false)?;
-        let same = [
-            (self.data.query_ids == own.query_ids && self.data.offsets == own.offsets, "queries", "query"),
-            (self.data.labels == own.labels, "labels", "label"),
-        ];
-        if let Some((_, what, key)) = same.iter().find(|(is_same, ..)| !is_same) {
-            let way = format!("expected the same: name the column with --read columns.{key}=NAME");
-            return Err(Failure::input(format!("{} were trained on different {what} of these data: {way}", both())));
-        }
-        Scored::by_ranker(path, ranker, &own, device)
+        let (what, key) = match &self.data {
+            data if data.query_ids != own.query_ids || data.offsets != own.offsets => ("queries", "query"),
+            data if data.labels != own.labels => ("labels", "label"),
+            _ => return Scored::by_ranker(path, ranker, &own, device),
+        };
+        let way = format!("expected the same: name the column with --read columns.{key}=NAME");
+        bail!("{} were trained on different {what} of these data: {way}", both())
     }
 }
 

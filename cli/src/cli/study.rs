@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use burn_rank::data::RankingDataset;
+use burn_rank::json::Value;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
-use super::{Common, Failure, Result, Scored, Work, input, written_to};
+use super::{Common, Result, Scored, Work, bail, input, written_to};
 use crate::experiment::{
     Claim, Document, Experiment, Identity, JOBS, KeptRun, OutputFolder, Place, REPORT, RunKind, STUDY, json_bytes,
     put_right,
@@ -73,17 +74,16 @@ pub struct StudyArgs {
 /// A parameter's name, if given, and its values; without a name, they belong to the study's first parameter.
 type Over = (Option<String>, Vec<f64>);
 
-fn over(text: &str) -> Result<Over> {
+fn over(text: &String) -> Result<Over> {
     let (name, values) = match text.split_once('=') {
         Some((name, values)) => (Some(name.trim().to_string()), values),
-        None => (None, text),
+        None => (None, text.as_str()),
     };
-    let number = |value: &str| {
-        let unreadable =
-            || Failure::input(format!("--over {text}: found `{value}`, expected numbers separated by commas"));
-        value.trim().parse::<f64>().map_err(|_| unreadable())
+    let number = |value: &str| match value.trim().parse::<f64>() {
+        Ok(number) => Ok(number),
+        Err(_) => bail!("--over {text}: found `{value}`, expected numbers separated by commas"),
     };
-    Ok((name, values.split(',').map(number).collect::<Result<_, _>>()?))
+    Ok((name, values.split(',').map(number).collect::<Result<_>>()?))
 }
 
 impl StudyArgs {
@@ -96,9 +96,9 @@ impl StudyArgs {
         let all = name == ALL;
         let studies: Vec<&StudyEntry> = if all { STUDIES.iter().collect() } else { vec![find(name)?] };
         if all && !self.over.is_empty() {
-            return Err(Failure::input("--over: found values for all studies, expected one study"));
+            bail!("--over: found values for all studies, expected one study");
         }
-        let over = self.over.iter().map(|text| over(text)).collect::<Result<Vec<Over>, _>>()?;
+        let over = self.over.iter().map(over).collect::<Result<Vec<Over>>>()?;
         let run = Identity::new(RunKind::Study, &self.arguments());
         let claim = if self.overwrite { Claim::Overwrite } else { Claim::New };
         let place = self.out.clone().map(Place::Folder);
@@ -107,10 +107,7 @@ impl StudyArgs {
         }
         let source = self.source()?;
         let mut reports = Vec::new();
-        for study in studies {
-            if all && !study.accepts(&source) {
-                continue;
-            }
+        for study in studies.into_iter().filter(|study| !all || study.accepts(&source)) {
             let work = Work::new(study.name);
             let progress = &|what: &str, done: usize, all: usize| {
                 work.steps(all);
@@ -119,10 +116,7 @@ impl StudyArgs {
             };
             reports.push(study.run(&source, &StudyOptions { over: &over, quick: self.quick, progress })?);
         }
-        let record = match all {
-            true => json!({ "studies": reports }),
-            false => json!(reports[0]),
-        };
+        let record = if all { json!({ "studies": reports }) } else { json!(reports[0]) };
         if self.json {
             writeln!(out, "{record}")?;
         }
@@ -155,12 +149,13 @@ impl StudyArgs {
         for study in STUDIES {
             let names: Vec<&str> = study.parameters.iter().map(|parameter| parameter.name).collect();
             if self.json {
-                let parameters: Vec<_> = (study.parameters.iter())
-                    .map(|parameter| json!({"name": parameter.name, "values": parameter.values}))
-                    .collect();
-                let takes: Vec<&str> = study.takes.iter().map(|kind| kind.name()).collect();
-                let (name, what) = (study.name, study.summary);
-                let row = json!({"study": name, "parameters": parameters, "takes": takes, "what": what, "paper": study.paper});
+                let parameters = study.parameters.iter();
+                let row = json!({
+                    "study": study.name,
+                    "parameters": parameters.map(|of| json!({"name": of.name, "values": of.values})).collect::<Value>(),
+                    "takes": study.takes.iter().map(|kind| kind.name()).collect::<Value>(),
+                    "what": study.summary, "paper": study.paper,
+                });
                 writeln!(out, "{row}")?;
             }
             table.row(study.name, [&names.join(", "), study.summary]);
@@ -183,9 +178,8 @@ impl StudyArgs {
             }
             (None, None, [_, ..]) if self.runs().all(|run| run.join(REPORT).is_file() && run.join(JOBS).is_dir()) => {
                 let lacking = self.runs().find(|run| !KeptRun::is_in(run)).unwrap_or(&self.files[0]).display();
-                let advice =
-                    "expected folders of `cv` runs that kept scores or rankers; `cv --resume --keep scores` keeps them";
-                Err(Failure::input(format!("{lacking}: {advice}")))
+                let advice = "`cv --resume --keep scores` keeps them";
+                bail!("{lacking}: expected folders of `cv` runs that kept scores or rankers; {advice}")
             }
             (None, None, []) => Ok(Source::Generated { queries: self.queries as usize, seed: self.seed }),
             (Some(scores), None, files) => {
@@ -204,7 +198,7 @@ impl StudyArgs {
                 };
                 self.rankings(model, by)
             }
-            _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or neither")),
+            _ => bail!("expected MODEL DATA, --scores FILE DATA, or neither"),
         }
     }
 
@@ -239,12 +233,9 @@ fn print(report: &StudyReport, out: &mut dyn Write) -> Result {
     let about = &findings.about;
     let mut subject = harmless(&about.subject).into_owned();
     if let (Some(queries), Some(documents), Some(tied)) = (about.queries, about.documents, about.tied_queries) {
-        subject += &format!(
-            ": {} with something to rank, {}, {} with equal scores",
-            counted(queries, "query"),
-            counted(documents, "document"),
-            counted(tied, "query")
-        );
+        let (queries, documents) = (counted(queries, "query"), counted(documents, "document"));
+        let tied = counted(tied, "query");
+        subject += &format!(": {queries} with something to rank, {documents}, {tied} with equal scores");
     }
     subject += if report.quick { " (quick)" } else { "" };
     let title = format!("{}: {}", report.study, report.summary);
@@ -252,11 +243,7 @@ fn print(report: &StudyReport, out: &mut dyn Write) -> Result {
         writeln!(out, "{line}")?;
     }
     for table in &findings.tables {
-        writeln!(out)?;
-        for line in wrapped(&table.title, LINE) {
-            writeln!(out, "{line}")?;
-        }
-        write!(out, "{}", study_table(table).within(LINE))?;
+        write!(out, "\n{}\n{}", wrapped(&table.title, LINE).join("\n"), study_table(table).within(LINE))?;
     }
     writeln!(out)?;
     for claim in &findings.claims {

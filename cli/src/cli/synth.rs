@@ -13,7 +13,7 @@ use burn_rank::workbench::synth::write_telling;
 use burn_rank::workbench::text::is_standard_stream;
 use clap::{Args, ValueEnum};
 
-use super::{Failure, Result, Work, files, to_io};
+use super::{Result, Work, bail, ensure, files, to_io};
 use crate::experiment::OutputFolder;
 
 /// Arguments of `synth`.
@@ -89,11 +89,11 @@ impl SynthArgs {
         config.check()?;
         let out_file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         match (out_file, self.parts) {
-            (None, Some(_)) => Err(Failure::input("--parts: expected a folder in --out, found `-`")),
+            (None, Some(_)) => bail!("--parts: expected a folder in --out, found `-`"),
             (None, None) if self.out.is_none() && io::stdout().is_terminal() => {
-                let advice =
-                    "expected a file, as in --out data.txt: standard output is a terminal; --out - prints there";
-                Err(Failure::input(format!("--out: {advice}")))
+                bail!(
+                    "--out: expected a file, as in --out data.txt: standard output is a terminal; --out - prints there"
+                )
             }
             (None, None) => match config.write(&mut BufWriter::new(out)) {
                 Err(DataError::Io { source, .. }) => Err(source.into()),
@@ -103,22 +103,17 @@ impl SynthArgs {
                 Some(format) => files::write(path, |file| config.write_columnar(format, file).map_err(to_io)),
                 None if separator_of_name(path).is_some() => {
                     let expected = "expected a name that ends in .arrow, .parquet or .txt";
-                    Err(Failure::input(format!("{}: {expected}: CSV and TSV are not written", path.display())))
+                    bail!("{}: {expected}: CSV and TSV are not written", path.display())
                 }
                 None => files::write(path, |file| fill(&config, 0..config.queries, file)),
             },
             (Some(folder), Some(parts)) => {
                 let parts = usize::from(parts);
-                if config.queries < parts {
-                    return Err(Failure::input(format!(
-                        "--queries {}: expected at least --parts {parts}",
-                        self.queries
-                    )));
-                }
+                ensure!(config.queries >= parts, "--queries {}: expected at least --parts {parts}", self.queries);
                 if let Some(further) = further_part(folder, parts) {
                     let found = format!("{}: found a part beyond --parts {parts}", further.display());
                     let expected = "expected none, since `cv` would read it as a part of these data";
-                    return Err(Failure::input(format!("{found}, {expected}; remove it or choose another folder")));
+                    bail!("{found}, {expected}; remove it or choose another folder");
                 }
                 let files: Vec<String> = (1..=parts).map(|part| format!("S{part}.txt")).collect();
                 let folder = OutputFolder::of_files(folder, "synth")?;
@@ -132,8 +127,7 @@ impl SynthArgs {
 /// Returns the first file `S<N>.txt` in a folder whose number N is above `parts`, if an earlier run left one there.
 fn further_part(folder: &Path, parts: usize) -> Option<PathBuf> {
     let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let further =
-        names.filter_map(|name| part_number(&name).filter(|&number| number > parts).map(|number| (number, name)));
+    let further = names.filter_map(|name| Some((part_number(&name).filter(|&number| number > parts)?, name)));
     further.min().map(|(_, name)| folder.join(name))
 }
 

@@ -49,7 +49,7 @@ impl TrainArgs {
         work_on_this_thread();
         let option = self.start.as_ref().map(|path| ("start", "--continue", path.display().to_string()));
         together(|group| {
-            let opened = self.run.open_with(option, Experiment::from_document)?;
+            let opened = self.run.open(option, Experiment::from_document)?;
             opened.execution.scope(|| self.train(opened, group, start, out))
         })
     }
@@ -141,12 +141,10 @@ impl TrainArgs {
 
 /// Names the sections of the configuration that `train` does not read.
 fn note_unread(config: &ExperimentConfig) {
-    let given = [
-        ("[grid]", !config.grid.is_empty()),
-        ("[search]", config.search.is_some()),
-        ("[cv]", config.cv != Default::default()),
-    ];
-    let given: Vec<&str> = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+    let grid = (!config.grid.is_empty()).then_some("[grid]");
+    let search = config.search.as_ref().map(|_| "[search]");
+    let cv = (config.cv != Default::default()).then_some("[cv]");
+    let given: Vec<&str> = [grid, search, cv].into_iter().flatten().collect();
     if !given.is_empty() {
         terminal::say(format_args!("note: train ignores {}; only cv reads them", given.join(" and ")));
     }

@@ -17,7 +17,7 @@ use burn_rank::workbench::significance::compare_all_telling;
 use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::{Args, value_parser};
 
-use super::{Failure, JudgingArgs, Result, Work, input};
+use super::{JudgingArgs, Result, Work, bail, input};
 use crate::experiment::{OutputError, put_right};
 use crate::report::{ComparedMeasure, ComparisonReport, comparison_page, forest_svg, latex_table};
 use systems::Systems;
@@ -81,38 +81,33 @@ impl CompareArgs {
         config.check()?;
         self.files.iter().try_for_each(|path| put_right(path))?;
         let outputs = [("--html", &self.html), ("--latex", &self.latex), ("--svg", &self.svg)];
+        let outputs: Vec<(&str, &PathBuf)> =
+            outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?))).collect();
         let read: Vec<&PathBuf> = self.files.iter().chain(&self.qrels).collect();
-        let mut named: Vec<&PathBuf> = Vec::new();
-        for (option, path) in outputs {
-            let Some(path) = path else { continue };
-            if named.contains(&path) {
-                let message = format!("{option} {}: expected a different file: this one is written", path.display());
-                return Err(Failure::input(message));
+        for (at, (option, path)) in outputs.iter().enumerate() {
+            if outputs[..at].iter().any(|(_, written)| written == path) {
+                bail!("{option} {}: expected a different file: this one is written", path.display());
             }
             input::not_over(option, path, &read, "is read")?;
-            named.push(path);
         }
-        input::once(self.files.iter().chain(&self.qrels))?;
+        input::once(read)?;
         let systems = self.scoring.scope(|| self.systems())?;
         let (measures, count) = (systems.evaluations[0].means.len(), systems.evaluations.len());
         let work = Work::of("resamples", measures * (count * (count - 1) / 2) * 2 * config.resamples);
         let tell = |samples| work.more(samples);
-        let pairs = (0..measures)
-            .map(|measure| {
-                let values: Vec<&[Option<f64>]> =
-                    systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure].as_slice()).collect();
-                compare_all_telling(&values, &config, &tell)
-            })
-            .collect::<Result<Vec<Vec<Comparison>>, _>>()?;
+        let pairs = (0..measures).map(|measure| {
+            let values = systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure].as_slice());
+            compare_all_telling(&values.collect::<Vec<_>>(), &config, &tell)
+        });
+        let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
         drop(work);
         let report = report(&systems, pairs, config);
         let (mut written, mut shown) = (Vec::new(), None);
+        let rankings =
+            |query: usize, system: usize| systems.rankings.as_ref()?.of(query, &systems.queries[query], system);
         for (option, path) in outputs {
-            let Some(path) = path else { continue };
             let text = match option {
-                "--html" => comparison_page(&report, &|query: usize, system: usize| {
-                    systems.rankings.of(query, &systems.queries[query], system)
-                })?,
+                "--html" => comparison_page(&report, &rankings)?,
                 "--latex" => latex_table(&report),
                 _ => forest_svg(&report),
             };
@@ -143,18 +138,16 @@ impl CompareArgs {
         match (&self.qrels, self.files.as_slice()) {
             (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::from_reports(self, runs),
             (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels, &measures),
-            (Some(_), _) => Err(Failure::input("expected two runs or more with --qrels FILE")),
+            (Some(_), _) => bail!("expected two runs or more with --qrels FILE"),
             (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data, &measures),
-            (None, files) => {
-                Err(Failure::input(match files.iter().find(|path| !is_standard_stream(path) && !path.exists()) {
-                    Some(missing) => format!("{}: found no such file or folder", missing.display()),
-                    None => format!(
-                        "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of \
+            (None, files) => match files.iter().find(|path| !is_standard_stream(path) && !path.exists()) {
+                Some(missing) => bail!("{}: found no such file or folder", missing.display()),
+                None => bail!(
+                    "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of \
                      finished runs or more; found {} in all",
-                        files.len()
-                    ),
-                }))
-            }
+                    files.len()
+                ),
+            },
         }
     }
 }

@@ -3,16 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use burn_rank::measure::{Convention, Evaluation, Measure, mean};
+use burn_rank::workbench::json::json;
 
 use super::CompareArgs;
 use super::systems::{SystemRankings, Systems};
-use crate::cli::{Failure, Result, input, read_report};
+use crate::cli::{Failure, Result, bail, input, read_report};
 use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
-
-struct Tested {
-    data: DataReport,
-    per_query: PerQuery,
-}
 
 /// Returns whether two conventions are equal except for their names.
 fn same(one: &Convention, other: &Convention) -> bool {
@@ -24,15 +20,15 @@ fn same(one: &Convention, other: &Convention) -> bool {
 /// The results that a finished run reported for its test queries.
 struct Finished {
     convention: Convention,
-    /// One entry per fold.
-    folds: Vec<Tested>,
+    /// The data and the values of the test queries of each fold.
+    folds: Vec<(DataReport, PerQuery)>,
 }
 
 impl Finished {
     fn from_report(report: Report) -> Self {
         let tested = |data: Sets<DataReport>, per_query: PerQuery| {
             let data = data.iter().find(|(name, _)| *name == per_query.set).map_or(&data.train, |(_, data)| data);
-            Tested { data: data.clone(), per_query }
+            (data.clone(), per_query)
         };
         match report {
             Report::Train(train) => {
@@ -47,22 +43,21 @@ impl Finished {
 
     /// Returns the measures that every fold has, sorted by name.
     fn measures(&self) -> Vec<&String> {
-        let of = |fold: &Tested, name: &String| fold.per_query.values.contains_key(name);
-        let first = self.folds.iter().take(1).flat_map(|fold| fold.per_query.values.keys());
-        first.filter(|name| self.folds.iter().all(|fold| of(fold, name))).collect()
+        let first = self.folds.iter().take(1).flat_map(|(_, fold)| fold.values.keys());
+        first.filter(|name| self.folds.iter().all(|(_, fold)| fold.values.contains_key(*name))).collect()
     }
 
     /// Computes the means of measures over the queries of all folds.
     fn evaluation(&self, measures: &[Measure]) -> Evaluation {
         let values = |measure: &Measure| -> Vec<Option<f64>> {
-            self.folds.iter().flat_map(|fold| &fold.per_query.values[&measure.to_string()]).copied().collect()
+            self.folds.iter().flat_map(|(_, fold)| &fold.values[&measure.to_string()]).copied().collect()
         };
         let per_query: Vec<_> = measures.iter().map(values).collect();
         let mean = |values: &Vec<Option<f64>>| mean(values).unwrap_or(f64::NAN);
         Evaluation {
             convention: self.convention.clone(),
-            queries: self.folds.iter().map(|fold| fold.data.statistics.queries).sum(),
-            empty_queries: self.folds.iter().map(|fold| fold.data.statistics.empty_queries).sum(),
+            queries: self.folds.iter().map(|(data, _)| data.statistics.queries).sum(),
+            empty_queries: self.folds.iter().map(|(data, _)| data.statistics.empty_queries).sum(),
             means: measures.iter().copied().zip(per_query.iter().map(mean)).collect(),
             per_query,
         }
@@ -71,27 +66,24 @@ impl Finished {
     /// Returns why this run cannot be compared with `first`, the run in `folder`. Returns `None` if conventions and
     /// queries agree.
     fn apart_from(&self, first: &Finished, folder: &Path) -> Option<String> {
-        if !same(&self.convention, &first.convention) {
-            let words = |of: &Convention| serde_json::to_string(of).unwrap_or_else(|_| of.name.clone());
-            let (found, expected) = (words(&self.convention), words(&first.convention));
-            Some(format!("found the convention {found}, expected {expected}, as in {}", folder.display()))
-        } else {
-            self.on_other_queries(first, folder)
+        if same(&self.convention, &first.convention) {
+            return self.on_other_queries(first, folder);
         }
+        let [found, expected] = [self, first].map(|of| json!(of.convention));
+        Some(format!("found the convention {found}, expected {expected}, as in {}", folder.display()))
     }
 
     /// Returns a message if this run was measured on different queries than `first`, the run in `folder`.
     fn on_other_queries(&self, first: &Finished, folder: &Path) -> Option<String> {
-        let hashes = |of: &Finished| of.folds.iter().map(|fold| fold.data.hash.clone()).collect::<Vec<_>>();
-        let set = |of: &Finished| of.folds.first().map_or(String::new(), |fold| fold.per_query.set.clone());
-        if set(self) != set(first) {
-            Some(format!("found values of {} queries, expected {}, as in {}", set(self), set(first), folder.display()))
-        } else if hashes(self) != hashes(first) {
-            let folder = folder.display();
-            Some(format!("measured on other queries, features or folds than {folder}: compare rankers on their data"))
-        } else {
-            None
+        let hashes = |of: &Finished| of.folds.iter().map(|(data, _)| data.hash.clone()).collect::<Vec<_>>();
+        let [found, expected] =
+            [self, first].map(|of| of.folds.first().map_or(String::new(), |(_, fold)| fold.set.clone()));
+        let folder = folder.display();
+        if found != expected {
+            return Some(format!("found values of {found} queries, expected {expected}, as in {folder}"));
         }
+        let words = "measured on other queries, features or folds than";
+        (hashes(self) != hashes(first)).then(|| format!("{words} {folder}: compare rankers on their data"))
     }
 
     /// Returns a message that names the first of `measures` that this run did not report.
@@ -113,28 +105,23 @@ fn canonical(names: &[String]) -> Result<Vec<String>> {
 
 /// Returns the rankings of runs that kept their scores. If a run kept no scores, or if its data have changed, the
 /// rankings are unknown.
-fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
-    let read = |folder: &PathBuf| {
-        let device = args.scoring.device().ok()?;
-        KeptRun::read(folder, &device).ok()
-    };
+fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> Option<SystemRankings> {
     if !folders.iter().all(|folder| KeptRun::is_in(folder)) {
-        return SystemRankings::Unknown;
+        return None;
     }
-    let runs: Option<Vec<KeptRun>> = folders.iter().map(read).collect();
-    runs.map_or(SystemRankings::Unknown, |mut runs| rankings_of(&mut runs))
+    let device = args.scoring.device().ok()?;
+    let runs = folders.iter().map(|folder| KeptRun::read(folder, &device).ok());
+    rankings_of(&mut runs.collect::<Option<Vec<_>>>()?)
 }
 
 /// Takes the test queries of every fold out of the runs, together with the scores that each run's first seed gave.
-fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
+fn rankings_of(runs: &mut [KeptRun]) -> Option<SystemRankings> {
     let folds = runs.iter().map(|run| run.folds.len()).min().unwrap_or(0);
     let part = |fold: usize| {
-        let first = |run: &KeptRun| run.folds[fold].scores.first().cloned();
-        let scores = runs.iter().map(first).collect::<Option<Vec<_>>>()?;
+        let scores = runs.iter().map(|run| run.folds[fold].scores.first().cloned()).collect::<Option<Vec<_>>>()?;
         Some((std::mem::take(&mut runs[0].folds[fold].test), scores))
     };
-    let parts: Option<Vec<_>> = (0..folds).map(part).collect();
-    parts.map_or(SystemRankings::Unknown, SystemRankings::Scored)
+    Some(SystemRankings::Scored((0..folds).map(part).collect::<Option<_>>()?))
 }
 
 impl Systems {
@@ -154,10 +141,7 @@ impl Systems {
             queries: tests.clone().flat_map(|test| test.query_ids.iter().cloned()).collect(),
             folds: tests.map(|test| test.queries()).collect(),
             evaluations,
-            rankings: match args.html {
-                Some(_) => rankings_of(&mut runs),
-                None => SystemRankings::Unknown,
-            },
+            rankings: args.html.as_ref().and_then(|_| rankings_of(&mut runs)),
         })
     }
 
@@ -184,11 +168,10 @@ impl Systems {
             }
             return Self::from_kept(args, folders, &asked.unwrap_or_else(|| first.convention.clone()));
         }
-        if let Some(asked) = asked.filter(|asked| !same(asked, &first.convention)) {
-            let (found, asked) = (&first.convention.name, asked.name);
-            let message =
-                format!("found values in the convention {found}, expected {asked}: compare rankers on their data");
-            return Err(refuse(folder, message));
+        if let Some(Convention { name: asked, .. }) = asked.filter(|asked| !same(asked, &first.convention)) {
+            let (place, found) = (folder.display(), &first.convention.name);
+            let advice = "compare rankers on their data";
+            bail!("{place}: found values in the convention {found}, expected {asked}: {advice}");
         }
         let names: Vec<String> = match args.measures.as_slice() {
             [] => {
@@ -208,13 +191,10 @@ impl Systems {
         }
         Ok(Self {
             names: folders.iter().map(|path| path.display().to_string()).collect(),
-            queries: first.folds.iter().flat_map(|fold| fold.per_query.queries.iter().cloned()).collect(),
-            folds: first.folds.iter().map(|fold| fold.per_query.queries.len()).collect(),
+            queries: first.folds.iter().flat_map(|(_, fold)| fold.queries.iter().cloned()).collect(),
+            folds: first.folds.iter().map(|(_, fold)| fold.queries.len()).collect(),
             evaluations: finished.iter().map(|finished| finished.evaluation(&measures)).collect(),
-            rankings: match args.html {
-                Some(_) => kept_rankings(args, folders),
-                None => SystemRankings::Unknown,
-            },
+            rankings: args.html.as_ref().and_then(|_| kept_rankings(args, folders)),
         })
     }
 }

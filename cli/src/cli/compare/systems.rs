@@ -12,7 +12,7 @@ use burn_rank::workbench::dataset::document_name;
 use burn_rank::workbench::trec_eval::TrecDocuments;
 
 use super::CompareArgs;
-use crate::cli::{Common, Failure, Judgments, Loaded, Result, Scored, input};
+use crate::cli::{Common, Judgments, Loaded, Result, Scored, bail, input};
 use crate::report::ScoredDocument;
 
 /// The measures of two or more systems.
@@ -25,8 +25,8 @@ pub(super) struct Systems {
     pub(super) evaluations: Vec<Evaluation>,
     /// The number of queries in each fold, for runs that were tested on folds.
     pub(super) folds: Vec<usize>,
-    /// The rankings of the systems, if they are known.
-    pub(super) rankings: SystemRankings,
+    /// The rankings of the systems, if they are known and shown.
+    pub(super) rankings: Option<SystemRankings>,
 }
 
 impl Systems {
@@ -56,21 +56,13 @@ impl Systems {
         };
         let scored = systems.iter().zip(&rankers).map(score).collect::<Result<Vec<_>, _>>()?;
         let data = common.data;
-        let convention = match &args.convention {
-            Some(text) => input::convention(text)?,
-            None => in_common(&scored),
-        };
+        let convention = args.convention.as_deref().map_or_else(|| Ok(in_common(&scored)), input::convention)?;
         let evaluator = Evaluator::new(measures, &convention)?;
         let evaluate = |scored: &Scored| evaluator.evaluate(&scored.rankings(&data, &convention));
         let evaluations = scored.iter().map(evaluate).collect::<Result<_, _>>()?;
         let queries = data.query_ids.clone();
-        let rankings = match args.html {
-            None => SystemRankings::Unknown,
-            Some(_) => {
-                let scores = scored.iter().map(|scored| scored.as_float32().to_vec()).collect();
-                SystemRankings::Scored(vec![(data, scores)])
-            }
-        };
+        let scores = || scored.iter().map(|scored| scored.as_float32().to_vec()).collect();
+        let rankings = args.html.as_ref().map(|_| SystemRankings::Scored(vec![(data, scores())]));
         let names = systems.iter().map(|path| path.display().to_string()).collect();
         Ok(Self { names, evaluations, queries, folds: Vec::new(), rankings })
     }
@@ -88,10 +80,8 @@ impl Systems {
             evaluator.summary(&run.queries.iter().map(|(_, values)| values).collect::<Vec<_>>())
         };
         // Documents are read a second time if they are to be shown, so a comparison without a page takes little memory.
-        let rankings = match args.html {
-            None => SystemRankings::Unknown,
-            Some(_) => SystemRankings::Runs(runs.iter().map(|run| judgments.documents(run)).collect::<Result<_, _>>()?),
-        };
+        let documents = || runs.iter().map(|run| judgments.documents(run)).collect::<Result<_>>();
+        let rankings = args.html.as_ref().map(|_| documents().map(SystemRankings::Runs)).transpose()?;
         let name = |(path, run): (&PathBuf, &Run<QueryValues>)| format!("{} ({})", path.display(), run.tag);
         Ok(Self {
             names: runs.iter().zip(&judged).map(name).collect(),
@@ -115,20 +105,16 @@ fn same_queries<T>(first: (&PathBuf, &Run<T>), other: (&PathBuf, &Run<T>)) -> Re
     let lacks = |run: &Run<T>, query: &str| run.queries.binary_search_by(|(name, _)| name.as_str().cmp(query)).is_err();
     for ((has, of), (lacking, run)) in [(first, other), (other, first)] {
         if let Some((query, _)) = of.queries.iter().find(|(query, _)| lacks(run, query)) {
-            return Err(Failure::input(format!(
-                "{}: found no document for query `{query}`, which {} has; --complete counts missing queries as empty lists",
-                lacking.display(),
-                has.display()
-            )));
+            let (lacking, has) = (lacking.display(), has.display());
+            let advice = "--complete counts missing queries as empty lists";
+            bail!("{lacking}: found no document for query `{query}`, which {has} has; {advice}");
         }
     }
     Ok(())
 }
 
-/// The documents of the compared queries, with the score of every system for each document, if the scores are known.
+/// The documents of the compared queries, with the score of every system for each document.
 pub(super) enum SystemRankings {
-    /// The scores are unknown, because reports hold only the values of measures.
-    Unknown,
     /// Several sets of queries, each with one score per document for every system.
     Scored(Vec<(RankingDataset, Vec<Vec<f32>>)>),
     /// The TREC run of each system, as a map from queries to documents.
@@ -139,31 +125,28 @@ impl SystemRankings {
     /// Returns the documents of a query, which is found by its number among all sets or, in TREC runs, by its name.
     pub(super) fn of(&self, query: usize, name: &str, system: usize) -> Option<Vec<ScoredDocument>> {
         match self {
-            Self::Unknown => None,
             Self::Scored(parts) => {
-                let mut query = query;
-                for (data, scores) in parts {
-                    if query >= data.queries() {
-                        query -= data.queries();
-                        continue;
-                    }
-                    let scored = |(place, document): (usize, usize)| ScoredDocument {
-                        document: document_name(data, query, place),
-                        label: data.labels[document],
-                        score: scores[system][document],
-                    };
-                    return Some(data.range(query).enumerate().map(scored).collect());
-                }
-                None
+                let mut before = 0;
+                let (data, scores) = parts.iter().find(|(data, _)| {
+                    before += data.queries();
+                    query < before
+                })?;
+                let query = query - (before - data.queries());
+                let scored = |(place, document): (usize, usize)| ScoredDocument {
+                    document: document_name(data, query, place),
+                    label: data.labels[document],
+                    score: scores[system][document],
+                };
+                Some(data.range(query).enumerate().map(scored).collect())
             }
             Self::Runs(systems) => {
                 let TrecDocuments { scores, labels, ids } = systems.get(system)?.get(name)?;
-                let scored = scores.iter().zip(labels).zip(ids);
-                Some(
-                    scored
-                        .map(|((&score, &label), id)| ScoredDocument { document: id.clone(), label, score })
-                        .collect(),
-                )
+                let scored = |((&score, &label), id): ((&f32, &f32), &String)| ScoredDocument {
+                    document: id.clone(),
+                    label,
+                    score,
+                };
+                Some(scores.iter().zip(labels).zip(ids).map(scored).collect())
             }
         }
     }
