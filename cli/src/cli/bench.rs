@@ -117,10 +117,8 @@ impl BenchArgs {
             return Ok(());
         }
         if let Some(BenchCommand::Serving(ServingBench { documents, features, requests })) = &self.command {
-            writeln!(
-                out,
-                "a query of {documents} documents x {features} features, {requests} requests one after the other"
-            )?;
+            let query = format!("a query of {documents} documents x {features} features");
+            writeln!(out, "{query}, {requests} requests one after the other")?;
         }
         Ok(write!(out, "{}", table.text())?)
     }

@@ -58,9 +58,8 @@ pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>> {
         })?;
         let several = data.len() > 1;
         let name = |set: &str| if several { format!("{}: {set}", path.display()) } else { set.to_string() };
-        for (set, files) in [("train", chosen.train), ("validation", chosen.validation), ("test", chosen.test)] {
-            sets.push(Set { name: name(set), files });
-        }
+        let of_fold = [("train", chosen.train), ("validation", chosen.validation), ("test", chosen.test)];
+        sets.extend(of_fold.map(|(set, files)| Set { name: name(set), files }));
     }
     Ok(sets)
 }

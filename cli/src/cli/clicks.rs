@@ -62,7 +62,7 @@ pub struct ClicksArgs {
 
 impl ClicksArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.scope(|| self.generate(out))
+        self.scoring.execution.scope(|| self.generate(out))
     }
 
     fn generate(&self, out: &mut dyn Write) -> Result {

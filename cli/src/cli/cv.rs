@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use burn_rank::json::Value;
 use burn_rank::learner::StopReason;
+use burn_rank::ranker::Estimate;
 use burn_rank::workbench::distributed::ProcessGroup;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
@@ -19,7 +20,7 @@ use super::{
     together, written_to,
 };
 use crate::experiment::{
-    Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination, Estimate, Experiment,
+    Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination, Experiment,
     ExperimentError, FinishedRun, FoldResult, Identity, KEPT, Keep, Measures, OutputError, OutputFolder, PAGE, Part,
     PartDone, Place, PlannedFits, REPORT, Report, RunKind, RunRecord, TrainRun, add_page, agree, format_of, json_bytes,
 };

@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use burn_rank::data::RankingDataset;
 use burn_rank::measure::{Convention, Measure, evaluate};
 use burn_rank::ranker::{Member, Members, Metadata, Ranker};
 use burn_rank::workbench::json::json;
@@ -62,9 +61,12 @@ enum Standardize {
 /// The means of the measures on the validation queries.
 type Means = Vec<(Measure, f64)>;
 
+/// The number of validation queries, if there are some, and the convention of the measures.
+type On<'a> = Option<(usize, &'a Convention)>;
+
 impl EnsembleArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.scope(|| self.join(out))
+        self.scoring.execution.scope(|| self.join(out))
     }
 
     fn join(&self, out: &mut dyn Write) -> Result {
@@ -93,39 +95,46 @@ impl EnsembleArgs {
             }
         };
         let ranker = Ranker::of_members(members.clone())?;
-        let means = |(path, ranker): (&Path, &Ranker)| match &data {
-            Some(data) => means(path, ranker, data, (&measures, &convention), &device),
-            None => Ok(Vec::new()),
+        let means = |path: &Path, ranker: &Ranker| -> Result<Means> {
+            let Some(data) = &data else { return Ok(Vec::new()) };
+            let scored = Scored::by_ranker(path, ranker, data, &device)?;
+            let rankings = scored.rankings(data, &convention);
+            Ok(during("measuring", || evaluate(&rankings, &measures, &convention))?.means)
         };
-        let rankers = self.rankers.iter().zip(members.members());
-        let own = rankers.map(|(path, member)| means((path, &member.ranker))).collect::<Result<Vec<_>>>()?;
-        let all = means((&self.out, &ranker))?;
+        let rows = self.rankers.iter().zip(members.members());
+        let rows = rows.map(|(path, member)| Ok((member, means(path, &member.ranker)?))).collect::<Result<Vec<_>>>()?;
+        let all = means(&self.out, &ranker)?;
         let measured = all.iter().map(|(measure, value)| (format!("validation {measure}"), *value)).collect();
         let metadata = Metadata { measures: measured, convention: convention.clone(), ..ranker.metadata().clone() };
         self.write(&ranker.with_metadata(metadata)?)?;
         let on = data.as_ref().map(|data| (data.queries(), &convention));
-        match self.json {
-            true => self.print_json(&members, &own, &all, on, out),
-            false => self.print(&members, &own, &all, on, out),
+        if !self.json {
+            return self.print(&rows, &all, on, out);
         }
+        let named = |means: &Means| -> BTreeMap<String, f64> {
+            means.iter().map(|(measure, value)| (measure.to_string(), *value)).collect()
+        };
+        let rows = rows.iter().enumerate().map(|(number, (member, means))| {
+            let deviation = members.fixed_deviations().map(|deviations| deviations[number]);
+            json!({"name": member.name, "weight": member.weight, "deviation": deviation, "measures": named(means)})
+        });
+        let standardize = if members.fixed_deviations().is_some() { "fixed" } else { "query" };
+        let record = json!({
+            "out": self.out, "standardize": standardize, "members": rows.collect::<Vec<_>>(), "measures": named(&all),
+            "queries": on.map(|(queries, _)| queries), "convention": on.map(|(_, convention)| convention),
+        });
+        Ok(writeln!(out, "{record}")?)
     }
 
     /// Prints the means of each member, and those of all.
-    fn print(
-        &self,
-        members: &Members,
-        own: &[Means],
-        all: &Means,
-        on: Option<(usize, &Convention)>,
-        out: &mut dyn Write,
-    ) -> Result {
-        let total: f64 = members.members().iter().map(|member| member.weight).sum();
+    fn print(&self, rows: &[(&Member, Means)], all: &Means, on: On, out: &mut dyn Write) -> Result {
+        let total: f64 = rows.iter().map(|(member, _)| member.weight).sum();
         let head = all.iter().map(|(measure, _)| measure.to_string());
         let mut table = Table::new(["ranker".to_string(), "weight".to_string()].into_iter().chain(head));
         let cells = |weight: String, means: &Means| {
             [weight].into_iter().chain(means.iter().map(|(_, value)| format!("{value:.4}"))).collect::<Vec<_>>()
         };
-        for (member, means) in members.members().iter().zip(own) {
+        for (member, means) in rows {
             table.row(harmless(&member.name).into_owned(), cells(format!("{:.4}", member.weight / total), means));
         }
         if let Some((queries, convention)) = on {
@@ -135,29 +144,6 @@ impl EnsembleArgs {
         write!(out, "{}", table.text())?;
         let [folder, card] = [&self.out, &self.out.join(CARD)].map(|path| path.display().to_string());
         Ok(writeln!(out, "written to {}, its card is {}", harmless(&folder), harmless(&card))?)
-    }
-
-    fn print_json(
-        &self,
-        members: &Members,
-        own: &[Means],
-        all: &Means,
-        on: Option<(usize, &Convention)>,
-        out: &mut dyn Write,
-    ) -> Result {
-        let named = |means: &Means| -> BTreeMap<String, f64> {
-            means.iter().map(|(measure, value)| (measure.to_string(), *value)).collect()
-        };
-        let rows = members.members().iter().zip(own).enumerate().map(|(number, (member, means))| {
-            let deviation = members.fixed_deviations().map(|deviations| deviations[number]);
-            json!({"name": member.name, "weight": member.weight, "deviation": deviation, "measures": named(means)})
-        });
-        let standardize = if members.fixed_deviations().is_some() { "fixed" } else { "query" };
-        let record = json!({
-            "out": self.out, "standardize": standardize, "members": rows.collect::<Vec<_>>(), "measures": named(all),
-            "queries": on.map(|(queries, _)| queries), "convention": on.map(|(_, convention)| convention),
-        });
-        Ok(writeln!(out, "{record}")?)
     }
 
     /// Loads the rankers and joins those that read data in the same way.
@@ -205,15 +191,3 @@ fn first_own(members: &Members) -> &Member {
 
 /// The command by which the folder of an ensemble is known.
 const NAME: &str = "ensemble";
-
-/// Measures a ranker on the validation queries.
-fn means(
-    path: &Path,
-    ranker: &Ranker,
-    data: &RankingDataset,
-    (measures, convention): (&[Measure], &Convention),
-    device: &Device,
-) -> Result<Means> {
-    let scored = Scored::by_ranker(path, ranker, data, device)?;
-    Ok(during("measuring", || evaluate(&scored.rankings(data, convention), measures, convention))?.means)
-}

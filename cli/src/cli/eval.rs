@@ -80,7 +80,7 @@ enum Format {
 impl EvalArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         input::once([&self.scores, &self.run, &self.qrels].into_iter().flatten().chain(&self.files))?;
-        self.scoring.scope(|| match (&self.run, &self.qrels, &self.scores, self.files.as_slice()) {
+        self.scoring.execution.scope(|| match (&self.run, &self.qrels, &self.scores, self.files.as_slice()) {
             (Some(run), Some(qrels), ..) if self.format == Format::Trec => print_lines(&self, run, qrels, out),
             (Some(run), Some(qrels), ..) => evaluate_run(&self, run, qrels, out),
             (.., Some(_), []) => bail!("expected DATA after --scores FILE"),
@@ -336,12 +336,7 @@ fn note_empty(empty: usize, queries: usize, convention: &str) {
 
 /// Prints the measures of one ranking under every convention. If a convention does not apply, for example because
 /// identifiers are missing, the others are still printed.
-fn conventions(
-    measures: &[Measure],
-    rows: impl Iterator<Item = (&'static str, Result<Evaluation, String>)>,
-    as_json: bool,
-    out: &mut dyn Write,
-) -> Result {
+fn conventions(measures: &[Measure], rows: impl Iterator<Item = Row>, as_json: bool, out: &mut dyn Write) -> Result {
     let mut table = Table::new(["convention".to_string()].into_iter().chain(measures.iter().map(ToString::to_string)));
     let (mut counts, mut undefined, mut objects) = (None, Vec::new(), Vec::new());
     for (name, evaluation) in rows {

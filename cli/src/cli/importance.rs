@@ -64,7 +64,7 @@ struct Row {
 
 impl ImportanceArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.scope(|| self.show(out))
+        self.scoring.execution.scope(|| self.show(out))
     }
 
     fn show(&self, out: &mut dyn Write) -> Result {

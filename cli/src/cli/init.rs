@@ -143,10 +143,8 @@ impl InitArgs {
     fn source(&self, out: &Path) -> Result<(Source, Vec<Set>)> {
         // Paths in a configuration are relative to its folder.
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty() && *folder != Path::new("."));
-        let from_there = |path: &PathBuf| match folder {
-            Some(_) => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
-            None => path.clone(),
-        };
+        let from_there =
+            |path: &PathBuf| folder.and_then(|_| std::path::absolute(path).ok()).unwrap_or_else(|| path.clone());
         if let Some(folder) = self.data.iter().find(|path| path.is_dir()) {
             if self.data.len() > 1 {
                 let message = "found a folder among several paths, expected files, or one folder of folds";
@@ -177,9 +175,10 @@ fn command(seen: &Seen, path: &Path) -> String {
     let path = if is_standard_stream(path) { "FILE.toml".to_string() } else { path.display().to_string() };
     let plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
     let path = if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) };
-    match seen.cross_validates() {
-        true => format!("burn-rank cv {path} --refit final"),
-        false => format!("burn-rank train {path}"),
+    if seen.cross_validates() {
+        format!("burn-rank cv {path} --refit final")
+    } else {
+        format!("burn-rank train {path}")
     }
 }
 

@@ -59,18 +59,13 @@ pub struct ScoringArgs {
     #[arg(long)]
     device: Option<String>,
     #[command(flatten)]
-    execution: ExecutionArgs,
+    pub execution: ExecutionArgs,
 }
 
 impl ScoringArgs {
     /// Opens the device.
     pub fn device(&self) -> Result<Device, DeviceError> {
         open_device(self.device.as_deref())
-    }
-
-    /// Runs `f` with the CPU instructions that the user selected.
-    pub fn scope<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
-        self.execution.scope(f)
     }
 }
 
@@ -88,44 +83,14 @@ pub struct ReadArgs {
 
 impl ReadArgs {
     /// Reads all files as one data set. Missing values stay missing unless an option says otherwise. `number` counts as
-    /// a missing value too. If `feature_names` is not empty, the features of a table are the columns with these names.
-    pub fn read_as_it_is(
-        &self,
-        files: &[PathBuf],
-        number: Option<f64>,
-        feature_names: &[String],
-    ) -> Result<RankingDataset> {
+    /// a missing value too. If `names` is not empty, the features of a table are the columns with these names.
+    pub fn read_as_it_is(&self, files: &[PathBuf], number: Option<f64>, names: &[String]) -> Result<RankingDataset> {
         let mut options = self.options(None)?;
         if !self.keys()?.contains_key("missing") {
             options.missing = Missing::Keep;
         }
         options.missing_value = number.filter(|_| options.missing != Missing::Error).or(options.missing_value);
-        Ok(Self::read_with(files, &options, &Like { feature_names, ..Like::default() }, true)?.data)
-    }
-
-    /// Reads all files as one data set. If `tells_moves` is true, says how many rows were moved next to the other rows of
-    /// their query.
-    pub(super) fn read_with(
-        files: &[PathBuf],
-        options: &ReadOptions,
-        like: &Like,
-        tells_moves: bool,
-    ) -> Result<Assembled> {
-        let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
-        let named = match files {
-            [first, _, ..] => format!("{} and {} more", first.display(), counted(files.len() - 1, "file")),
-            files => files.iter().map(|file| file.display().to_string()).collect(),
-        };
-        let read = during(&format!("reading {named}"), || {
-            let read = read_like(inputs, options, like)?;
-            read.data.keep_in_memory(RESIDENT);
-            read.data.check_values()?;
-            Ok::<_, DataError>(read)
-        })?;
-        if let Some(moved) = moved_in_words(&named, &read.data).filter(|_| tells_moves) {
-            terminal::say(format_args!("note: {moved}"));
-        }
-        Ok(read)
+        Ok(read_with(files, &options, &Like { feature_names: names, ..Like::default() }, true)?.data)
     }
 
     /// Returns the user's options as keys of `[data.read]` in a configuration.
@@ -175,6 +140,26 @@ impl ReadArgs {
     }
 }
 
+/// Reads all files as one data set. If `tells_moves` is true, says how many rows were moved next to the other rows of
+/// their query.
+pub(super) fn read_with(files: &[PathBuf], options: &ReadOptions, like: &Like, tells_moves: bool) -> Result<Assembled> {
+    let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
+    let named = match files {
+        [first, _, ..] => format!("{} and {} more", first.display(), counted(files.len() - 1, "file")),
+        files => files.iter().map(|file| file.display().to_string()).collect(),
+    };
+    let read = during(&format!("reading {named}"), || {
+        let read = read_like(inputs, options, like)?;
+        read.data.keep_in_memory(RESIDENT);
+        read.data.check_values()?;
+        Ok::<_, DataError>(read)
+    })?;
+    if let Some(moved) = moved_in_words(&named, &read.data).filter(|_| tells_moves) {
+        terminal::say(format_args!("note: {moved}"));
+    }
+    Ok(read)
+}
+
 /// Returns the refusal. If names were given without brackets, the message shows the list of these names.
 fn show_list(mut refusal: Refusal) -> Refusal {
     if let (Some(found), "columns.drop") = (refusal.value(), &*refusal.key) {
@@ -188,17 +173,11 @@ fn show_list(mut refusal: Refusal) -> Refusal {
 fn name_column(refusal: Refusal) -> Refusal {
     let Some(unknown) = refusal.unknown_name() else { return refusal };
     let (name, columns) = (unknown.rsplit('.').next().unwrap_or_default(), keys_of::<Columns>());
-    let column = match columns.contains(&name) {
-        true => Some(name.to_owned()),
-        false => nearest(name, columns.iter().copied()).filter(|_| refusal.nearest_name().is_none()),
-    };
-    match column {
-        Some(column) => {
-            let message = format!("unknown field `{}`; did you mean `columns.{column}`?", shown(unknown));
-            Refusal::fault(refusal.key, message)
-        }
-        None => refusal,
-    }
+    let near = || nearest(name, columns.iter().copied()).filter(|_| refusal.nearest_name().is_none());
+    let column = if columns.contains(&name) { Some(name.to_owned()) } else { near() };
+    let Some(column) = column else { return refusal };
+    let message = format!("unknown field `{}`; did you mean `columns.{column}`?", shown(unknown));
+    Refusal::fault(refusal.key, message)
 }
 
 /// The keys of `[data.read]` that determine which values count as missing and what replaces them.
@@ -277,6 +256,9 @@ pub fn ranker(path: &Path, device: &Device) -> Result<Ranker> {
 /// The maximum length of a line in a score file, in bytes.
 const LONGEST_SCORE: usize = 1 << 10;
 
+/// What is said about a TREC run in the place of scores.
+const OF_RUN: &str = " (a TREC run is read with --qrels)";
+
 /// Reads one score per line from a file, which may be compressed, or from standard input if the path is `-`.
 pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>> {
     // The number of documents bounds the text, so the limits of the reader are not needed.
@@ -288,11 +270,9 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>> {
     let mut scores: Vec<f64> = Vec::with_capacity(documents);
     let refuse = |line: usize, found: String, expected: &str| {
         let error = DataError::Syntax { path: path.into(), line, column: 1, found, expected: expected.to_owned() };
-        let scores = match FileKind::of_file(path) {
-            Some(FileKind::TrecRun) => "one score per line (a TREC run is read with --qrels)",
-            _ => "one score per line",
-        };
-        Failure::from(if is_file { workbench::or_kind(error, path, FileKind::Numbers, scores) } else { error })
+        let hint = if FileKind::of_file(path) == Some(FileKind::TrecRun) { OF_RUN } else { "" };
+        let scores = format!("one score per line{hint}");
+        Failure::from(if is_file { workbench::or_kind(error, path, FileKind::Numbers, &scores) } else { error })
     };
     let too_long = |line| refuse(line, format!("a line of more than {LONGEST_SCORE} bytes"), "a number");
     let wrong_count = |found: String| {
@@ -317,7 +297,7 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>> {
             let score = score.filter(|score: &f64| !score.is_nan());
             scores.push(score.ok_or_else(|| {
                 let fields = written.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count();
-                let hint = if fields >= 6 { " (a TREC run is read with --qrels)" } else { "" };
+                let hint = if fields >= 6 { OF_RUN } else { "" };
                 refuse(number, quoted(written), &format!("a number{hint}"))
             })?);
         }

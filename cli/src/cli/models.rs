@@ -203,10 +203,8 @@ fn cells() -> String {
 fn parameters(defaults: &Map, out: &mut dyn Write) -> Result {
     let mut title = "parameters";
     for (key, value) in defaults {
-        match toml_value(value) {
-            Some(value) => writeln!(out, "  {title:<10}  {key} = {value}")?,
-            None => writeln!(out, "  {title:<10}  # {key}: not set")?,
-        }
+        let line = toml_value(value).map_or_else(|| format!("# {key}: not set"), |value| format!("{key} = {value}"));
+        writeln!(out, "  {title:<10}  {line}")?;
         title = "";
     }
     Ok(())

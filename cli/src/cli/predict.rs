@@ -47,7 +47,7 @@ pub struct PredictArgs {
 
 impl PredictArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.scope(|| self.predict(out))
+        self.scoring.execution.scope(|| self.predict(out))
     }
 
     fn predict(&self, out: &mut dyn Write) -> Result {

@@ -59,8 +59,7 @@ fn hear(interrupt: Interrupt) -> Result {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let terminals = [io::stdout().is_terminal(), io::stderr().is_terminal()];
     let hang_up = terminals[1].then_some(SIGHUP);
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))
-        .map_err(|error| Failure::Work(error.into()))?;
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
     let listen = move || {
         for signal in signals.forever() {
             if signal == SIGHUP {
@@ -70,7 +69,7 @@ fn hear(interrupt: Interrupt) -> Result {
             stop(&interrupt, again, 128 + signal);
         }
     };
-    thread::Builder::new().name("signals".into()).spawn(listen).map_err(|error| Failure::Work(error.into()))?;
+    thread::Builder::new().name("signals".into()).spawn(listen)?;
     Ok(())
 }
 

@@ -94,10 +94,7 @@ impl ReportArgs {
                 writeln!(out, "\n{mark:7}  {}", indented(&harmless(&words), 9))?;
             }
         }
-        match &self.out {
-            Some(path) => Ok(writeln!(out, "\nwritten to {}", path.display())?),
-            None => Ok(()),
-        }
+        Ok(self.out.iter().try_for_each(|path| writeln!(out, "\nwritten to {}", path.display()))?)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Arguments that every command with a configuration accepts, and code that opens the configuration.
 
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
@@ -64,14 +65,12 @@ impl RunArgs {
         }
         document.set_default_device();
         let config = read(&document)?;
-        let device =
-            open_device(Some(&config.device)).map_err(|error| document.refuse("device", &error.to_string()))?;
-        let execution = match config.instructions {
-            None => Execution::current(),
-            Some(set) => Execution::current()
-                .with_instructions(set)
-                .map_err(|error| document.refuse("instructions", &error.to_string()))?,
-        };
+        let refuse = |key: &str, error: &dyn Display| document.refuse(key, &error.to_string());
+        let device = open_device(Some(&config.device)).map_err(|error| refuse("device", &error))?;
+        let mut execution = Execution::current();
+        if let Some(set) = config.instructions {
+            execution = execution.with_instructions(set).map_err(|error| refuse("instructions", &error))?;
+        }
         Ok(Opened { document, config, device, execution })
     }
 }
@@ -110,11 +109,8 @@ impl FolderArgs {
 
 /// Returns the line that ends the output of a run: where it is, and the page to look at.
 pub fn written_to(folder: &Path, page: &str, is_new: bool) -> String {
-    let words = match is_new {
-        true => format!("written to {}", folder.display()),
-        false => format!("finished before; nothing was trained again: {}", folder.display()),
-    };
-    harmless(&format!("{words}, open {}", folder.join(page).display())).into_owned()
+    let words = if is_new { "written to" } else { "finished before; nothing was trained again:" };
+    harmless(&format!("{words} {}, open {}", folder.display(), folder.join(page).display())).into_owned()
 }
 
 /// Options that determine how losses and other primitives are computed.

@@ -106,7 +106,7 @@ impl Reading {
             ignores_labels: self.ignores_labels,
             ..Like::default()
         };
-        let read = ReadArgs::read_with(files, &self.options, &like, tells_moves)?;
+        let read = input::read_with(files, &self.options, &like, tells_moves)?;
         let taken_as = absent_in_words(&self.options);
         for file in read.widths.iter().filter(|file| file.features < self.features) {
             let (file, found) = (format!("{} has", file.path.display()), file.features);

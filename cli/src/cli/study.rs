@@ -88,7 +88,7 @@ fn over(text: &String) -> Result<Over> {
 
 impl StudyArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.scope(|| self.study(out))
+        self.scoring.execution.scope(|| self.study(out))
     }
 
     fn study(&self, out: &mut dyn Write) -> Result {

@@ -128,9 +128,8 @@ impl TrainArgs {
             let measures: Vec<&String> = report.measures.train.measures.keys().collect();
             let table = measures_table(report, &format!("{} convention", convention.name), &measures);
             write!(out, "{}", table.text())?;
-            for line in cautions.iter().flat_map(|caution| wrapped(caution, 80)) {
-                writeln!(out, "{}", harmless(&line))?;
-            }
+            let mut lines = cautions.iter().flat_map(|caution| wrapped(caution, 80));
+            lines.try_for_each(|line| writeln!(out, "{}", harmless(&line)))?;
             if let Some(folder) = folder {
                 writeln!(out, "{}", written_to(folder, PAGE, *is_new))?;
             }

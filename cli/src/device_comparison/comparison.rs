@@ -209,12 +209,11 @@ fn difference(first: &[Trial], second: &[Trial]) -> Option<&'static str> {
 /// Tests whether the rankers of a row are equivalent to the rankers of the first device.
 fn equivalent(first: &[Trial], row: &DeviceRow, margin: f64) -> Result<Equivalence, SignificanceError> {
     let pairs = || first.iter().zip(&row.trials);
-    let differences: Vec<Vec<f64>> = pairs()
-        .map(|(first, second)| {
-            let both = first.values.iter().zip(&second.values);
-            both.filter_map(|(first, second)| Some((*second)? - (*first)?)).collect()
-        })
-        .collect();
+    let difference = |(first, second): (&Trial, &Trial)| -> Vec<f64> {
+        let both = first.values.iter().zip(&second.values);
+        both.filter_map(|(first, second)| Some((*second)? - (*first)?)).collect()
+    };
+    let differences: Vec<Vec<f64>> = pairs().map(difference).collect();
     if pairs().all(|(first, second)| first.ranker == second.ranker && first.values == second.values) {
         return Ok(Equivalence::identical(margin, differences.first().map_or(0, Vec::len), differences.len()));
     }

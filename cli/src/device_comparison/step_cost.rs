@@ -144,14 +144,12 @@ impl StepCost {
         let sent_bytes = per_step((device_sent() - before.1) as f64);
         // Kernels are watched in every round but the first.
         let later = (watched_steps - steps) as f64;
-        let mut kernels: Vec<KernelCost> = watched
-            .into_iter()
-            .map(|(name, (launches, seconds))| KernelCost {
-                name,
-                launches: launches as f64 / later,
-                seconds: seconds.map(|seconds| seconds / later),
-            })
-            .collect();
+        let cost = |(name, (launches, seconds)): (String, (u64, Option<f64>))| KernelCost {
+            name,
+            launches: launches as f64 / later,
+            seconds: seconds.map(|seconds| seconds / later),
+        };
+        let mut kernels: Vec<KernelCost> = watched.into_iter().map(cost).collect();
         let time = |kernel: &KernelCost| kernel.seconds.unwrap_or(f64::NEG_INFINITY);
         kernels.sort_by(|a, b| time(b).total_cmp(&time(a)).then(b.launches.total_cmp(&a.launches)));
         let launches = (!kernels.is_empty()).then(|| kernels.iter().map(|kernel| kernel.launches).sum::<f64>());

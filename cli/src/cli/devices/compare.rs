@@ -12,7 +12,7 @@ use clap::Args;
 use super::process::{Results, run};
 use super::read;
 use crate::cli::{Failure, FolderArgs, Result, Work, bail, ensure, input, interrupt_on_signal, terminal, written_to};
-use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, Trial, precision};
+use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, Trial, precision};
 use crate::experiment::{DEVICES, Document, Experiment, ExperimentConfig, Identity, OutputFolder, RunKind};
 use crate::report::{devices_page, devices_text};
 
@@ -81,7 +81,7 @@ impl CompareArgs {
             if !self.json {
                 terminal::say(format_args!("writing to {}", folder.home().display()));
             }
-            let results = Results { folder: &folder, plan: &plan };
+            let results = Results { folder: &folder, plan: &plan, interrupt: &interrupt_on_signal()? };
             let comparison = self.compare(&config, &settings, target, &results);
             let comparison = comparison.inspect_err(|_| folder.abandon())?;
             folder.write_json(TABLE, &comparison)?;
@@ -92,7 +92,7 @@ impl CompareArgs {
             read(folder.path())?
         };
         if self.json {
-            return Ok(writeln!(out, "{}", serde_json::to_string(&comparison)?)?);
+            return Ok(writeln!(out, "{}", json!(comparison))?);
         }
         Ok(writeln!(out, "{}{}", devices_text(&comparison), written_to(folder.path(), PAGE, is_new))?)
     }
@@ -105,8 +105,9 @@ impl CompareArgs {
         target: Option<f64>,
         results: &Results,
     ) -> Result<DeviceComparison> {
-        let seeds: Vec<u64> = (config.seed..).take(self.seeds as usize).collect();
-        let runs = self.runs(settings, &seeds, target, results)?;
+        let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
+        let mut runs: Vec<DeviceRun> = settings.iter().map(none).collect();
+        self.run_each(&mut runs, config.seed, target, results)?;
         // A split of the data depends on the seed. Without one, all trials have the same data.
         let seed_splits = config.data.split.is_some();
         let mut first = BTreeMap::new();
@@ -123,24 +124,15 @@ impl CompareArgs {
 
     /// Runs the configuration on every device with every seed, each in a separate process. Then measures training
     /// steps on each device that did not fail.
-    fn runs(
-        &self,
-        settings: &[DeviceSetting],
-        seeds: &[u64],
-        target: Option<f64>,
-        results: &Results,
-    ) -> Result<Vec<DeviceRun>> {
-        let interrupt = interrupt_on_signal()?;
-        let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
-        let mut runs: Vec<DeviceRun> = settings.iter().map(none).collect();
-        let work = Work::of("processes", (seeds.len() + 1) * settings.len());
+    fn run_each(&self, runs: &mut [DeviceRun], first: u64, target: Option<f64>, results: &Results) -> Result {
+        let work = Work::of("processes", (self.seeds as usize + 1) * runs.len());
         // Devices alternate, so any other load on the machine affects all of them.
-        for &seed in seeds {
-            for (number, DeviceRun { device, trials, .. }) in (1..).zip(&mut runs) {
+        for seed in (first..).take(self.seeds as usize) {
+            for (number, DeviceRun { device, trials, .. }) in (1..).zip(&mut *runs) {
                 work.now(&format!("{device}, seed {seed}"));
                 if let Ok(done) = trials {
                     let command = self.command(device, seed, target)?;
-                    match results.of(&format!("trial-{number}-seed-{seed}.json"), command, &interrupt)? {
+                    match results.of(&format!("trial-{number}-seed-{seed}.json"), command)? {
                         Ok(trial) => done.push(trial),
                         Err(reason) => *trials = Err(format!("seed {seed}: {reason}")),
                     }
@@ -148,19 +140,19 @@ impl CompareArgs {
                 work.more(1);
             }
         }
-        for (number, run) in (1..).zip(&mut runs) {
+        for (number, run) in (1..).zip(runs) {
             work.now(&format!("{}, training steps", run.device));
             if run.trials.is_ok() {
-                let mut command = self.command(&run.device, seeds[0], None)?;
+                let mut command = self.command(&run.device, first, None)?;
                 command.arg("--steps");
-                match results.of::<Option<StepCost>>(&format!("steps-{number}.json"), command, &interrupt)? {
+                match results.of(&format!("steps-{number}.json"), command)? {
                     Ok(cost) => run.step = cost,
                     Err(reason) => log::warn!("{}: training steps were not measured: {reason}", run.device),
                 }
             }
             work.more(1);
         }
-        Ok(runs)
+        Ok(())
     }
 
     /// Returns all combinations of a device and a precision, each once.

@@ -132,7 +132,7 @@ impl MergeArgs {
             folder.write(PAGE, devices_page(&merged).as_bytes())?;
         }
         if self.json {
-            return Ok(writeln!(out, "{}", serde_json::to_string(&merged)?)?);
+            return Ok(writeln!(out, "{}", json!(merged))?);
         }
         Ok(out.write_all(devices_text(&merged).as_bytes())?)
     }

@@ -28,6 +28,7 @@ pub(super) struct Results<'a> {
     pub folder: &'a OutputFolder,
     /// The arguments of the comparison.
     pub plan: &'a Value,
+    pub interrupt: &'a Interrupt,
 }
 
 /// The contents of the file of a result.
@@ -42,12 +43,7 @@ impl Results<'_> {
     /// Runs a process, and keeps its result in the file `name`. If an interrupted comparison left this file, returns
     /// its result and runs nothing. A file that is damaged, or that belongs to another fit, is made again. The inner
     /// error says why the process failed.
-    pub fn of<T: Serialize + DeserializeOwned>(
-        &self,
-        name: &str,
-        command: Command,
-        interrupt: &Interrupt,
-    ) -> Result<Result<T, String>> {
+    pub fn of<T: Serialize + DeserializeOwned>(&self, name: &str, command: Command) -> Result<Result<T, String>> {
         let path = self.folder.file(name);
         if let Ok(bytes) = fs::read(&path) {
             if let Ok(kept) = serde_json::from_slice::<Kept<T>>(&bytes)
@@ -58,7 +54,7 @@ impl Results<'_> {
             log::warn!("{}: found damage, or the result of another fit; made again", path.display());
             fs::remove_file(&path).map_err(Failure::unwritable)?;
         }
-        let text = match run(command, interrupt, "the fits so far are saved, --resume continues")? {
+        let text = match run(command, self.interrupt, "the fits so far are saved, --resume continues")? {
             Ok(text) => text,
             Err(reason) => return Ok(Err(reason)),
         };
