@@ -34,10 +34,7 @@ pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
 /// The progress of work, shown on one line after a while: its name and duration, the finished steps, and the time left.
 /// The line disappears when this value is dropped. Nothing is shown without a terminal.
 #[derive(Debug)]
-pub struct Work(Option<Shown>);
-
-#[derive(Debug)]
-struct Shown {
+pub struct Work {
     bar: ProgressBar,
     /// The thread that draws, and what ends it.
     drawer: Option<(Sender<()>, JoinHandle<()>)>,
@@ -46,12 +43,12 @@ struct Shown {
 impl Work {
     /// Creates a display for work of unknown length.
     pub fn new(what: &str) -> Self {
-        if DRAWN.is_hidden() {
-            return Self(None);
-        }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         styled(&bar, "{elapsed} {msg}");
         bar.set_message(in_room(what));
+        if DRAWN.is_hidden() {
+            return Self { bar, drawer: None };
+        }
         let (over, waits) = channel();
         let drawn = bar.clone();
         let draw = move || {
@@ -65,7 +62,7 @@ impl Work {
             }
         };
         let drawer = thread::Builder::new().name("progress".into()).spawn(draw).ok();
-        Self(Some(Shown { bar, drawer: drawer.map(|thread| (over, thread)) }))
+        Self { bar, drawer: drawer.map(|thread| (over, thread)) }
     }
 
     /// Creates a display for work with `steps` steps.
@@ -80,16 +77,9 @@ impl Work {
         self.set(&in_room(what));
     }
 
-    /// Changes the bar, if it is shown.
-    fn bar(&self, change: impl FnOnce(&ProgressBar)) {
-        if let Some(Shown { bar, .. }) = &self.0 {
-            change(bar);
-        }
-    }
-
     /// Changes the text of the display, which must fit.
     fn set(&self, text: &str) {
-        self.bar(|bar| bar.set_message(text.to_string()));
+        self.bar.set_message(text.to_string());
     }
 
     /// Sets how many steps there are.
@@ -99,28 +89,26 @@ impl Work {
 
     /// Sets how many steps there are, and the template of what is shown about them.
     fn count(&self, all: usize, figures: &str) {
-        self.bar(|bar| {
-            if bar.length() != Some(all as u64) {
-                bar.set_length(all as u64);
-                styled(bar, &if columns() < NARROW { figures.to_string() } else { format!("{{bar:8}} {figures}") });
-            }
-        });
+        if self.bar.length() != Some(all as u64) {
+            self.bar.set_length(all as u64);
+            styled(&self.bar, &if columns() < NARROW { figures.to_string() } else { format!("{{bar:8}} {figures}") });
+        }
     }
 
     /// Sets how many steps are finished.
     pub fn done(&self, steps: usize) {
-        self.bar(|bar| bar.set_position(steps as u64));
+        self.bar.set_position(steps as u64);
     }
 
     /// Adds to the number of finished steps.
     pub(super) fn more(&self, steps: usize) {
-        self.bar(|bar| bar.inc(steps as u64));
+        self.bar.inc(steps as u64);
     }
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
-        if let Some((over, thread)) = self.0.as_mut().and_then(|shown| shown.drawer.take()) {
+        if let Some((over, thread)) = self.drawer.take() {
             drop(over);
             // The line must be gone before anything else is printed.
             let _ = thread.join();

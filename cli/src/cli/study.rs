@@ -117,15 +117,8 @@ impl StudyArgs {
             reports.push(study.run(&source, &StudyOptions { over: &over, quick: self.quick, progress })?);
         }
         let record = if all { json!({ "studies": reports }) } else { json!(reports[0]) };
-        if self.json {
-            writeln!(out, "{record}")?;
-        }
-        for (number, report) in reports.iter().enumerate().filter(|_| !self.json) {
-            if number > 0 {
-                writeln!(out)?;
-            }
-            print(report, out)?;
-        }
+        let texts = || reports.iter().map(text).collect::<Vec<_>>().join("\n");
+        write!(out, "{}", if self.json { format!("{record}\n") } else { texts() })?;
         let Some(place) = place else { return Ok(()) };
         let bytes = json_bytes(&record)?;
         let mut folder = OutputFolder::open(&place, &run.on([&bytes]), "", claim)?;
@@ -170,7 +163,11 @@ impl StudyArgs {
         input::once(self.files.iter().chain(&self.scores).chain(&self.against))?;
         self.runs().try_for_each(|run| put_right(run))?;
         match (&self.scores, &self.config, self.files.as_slice()) {
-            (None, Some(config), []) => training(config),
+            (None, Some(path), []) => {
+                let config = Experiment::from_document(&Document::read(path, &[])?)?;
+                let split = config.data.split(config.seed)?;
+                Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
+            }
             (None, None, [_, ..]) if self.runs().all(|run| KeptRun::is_in(run)) => {
                 let device = self.scoring.device()?;
                 let read = self.runs().map(|run| KeptRun::read(run, &device)).collect::<Result<Vec<_>, _>>()?;
@@ -221,14 +218,7 @@ fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Sc
     Subject::new(format!("{} on {}", ranking.display(), files.join(" ")), data, scored.as_float32())
 }
 
-/// Reads the training data of a configuration.
-fn training(path: &Path) -> Result<Source> {
-    let config = Experiment::from_document(&Document::read(path, &[])?)?;
-    let split = config.data.split(config.seed)?;
-    Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
-}
-
-fn print(report: &StudyReport, out: &mut dyn Write) -> Result {
+fn text(report: &StudyReport) -> String {
     let findings = &report.findings;
     let about = &findings.about;
     let mut subject = harmless(&about.subject).into_owned();
@@ -239,17 +229,16 @@ fn print(report: &StudyReport, out: &mut dyn Write) -> Result {
     }
     subject += if report.quick { " (quick)" } else { "" };
     let title = format!("{}: {}", report.study, report.summary);
-    for line in [&title, &report.paper, &subject].into_iter().flat_map(|text| wrapped(text, LINE)) {
-        writeln!(out, "{line}")?;
-    }
+    let lines = [&title, &report.paper, &subject].into_iter().flat_map(|words| wrapped(words, LINE));
+    let mut text: String = lines.map(|line| line + "\n").collect();
     for table in &findings.tables {
-        write!(out, "\n{}\n{}", wrapped(&table.title, LINE).join("\n"), study_table(table).within(LINE))?;
+        text += &format!("\n{}\n{}", wrapped(&table.title, LINE).join("\n"), study_table(table).within(LINE));
     }
-    writeln!(out)?;
+    text += "\n";
     for claim in &findings.claims {
         let words = indented(&format!("{}: {}", claim.source, claim.claim), INDENT);
-        writeln!(out, "{:7}  {words}", claim.verdict.name())?;
-        writeln!(out, "{:INDENT$}{}", "", indented(&claim.found, INDENT))?;
+        text += &format!("{:7}  {words}\n", claim.verdict.name());
+        text += &format!("{:INDENT$}{}\n", "", indented(&claim.found, INDENT));
     }
-    Ok(())
+    text
 }

@@ -76,16 +76,10 @@ impl From<Hidden> for HiddenScorer {
 
 impl SynthArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        let config = SynthConfig {
-            queries: self.queries,
-            features: self.features,
-            seed: self.seed,
-            median_length: self.median_length,
-            max_length: self.max_length,
-            noise: self.noise,
-            scorer: self.scorer.into(),
-            ..SynthConfig::default()
-        };
+        let Self { queries, features, seed, median_length, max_length, noise, .. } = self;
+        let scorer = self.scorer.into();
+        let config =
+            SynthConfig { queries, features, seed, median_length, max_length, noise, scorer, ..Default::default() };
         config.check()?;
         let out_file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         match (out_file, self.parts) {

@@ -83,23 +83,18 @@ pub fn say(message: impl Display) {
 }
 
 /// Prints clap's error for an invalid command line, or the help that the user asked for. Returns the exit code.
-pub(super) fn refuse<C: Parser>(mut error: Error, arguments: &[OsString]) -> u8 {
+pub(super) fn refuse<C: Parser>(error: Error, arguments: &[OsString]) -> u8 {
     // clap quotes arguments unchanged. To keep the colors of its message, it is called again with escaped arguments.
-    let shown: Vec<_> = arguments.iter().map(|argument| harmless(&argument.to_string_lossy()).into_owned()).collect();
-    if arguments.iter().zip(&shown).any(|(argument, shown)| argument.to_str() != Some(shown)) {
-        match C::try_parse_from(&shown) {
-            Err(again) => error = again,
-            Ok(_) => {
-                say(error.render());
-                return code(&error);
-            }
-        }
+    let shown = arguments.iter().map(|argument| harmless(&argument.to_string_lossy()).into_owned());
+    let Err(mut shown) = C::try_parse_from(shown) else {
+        say(error.render());
+        return code(&error);
+    };
+    if shown.kind() == ErrorKind::UnknownArgument {
+        suggest(&mut shown, arguments);
     }
-    if error.kind() == ErrorKind::UnknownArgument {
-        suggest(&mut error, arguments);
-    }
-    let _ = error.print();
-    code(&error)
+    let _ = shown.print();
+    code(&shown)
 }
 
 /// Adds a hint to the error about an unknown option: what took its place, or the key of the configuration that it

@@ -7,7 +7,7 @@ use burn_rank::workbench::json::json;
 
 use super::CompareArgs;
 use super::systems::{SystemRankings, Systems};
-use crate::cli::{Failure, Result, bail, input, read_report};
+use crate::cli::{Result, bail, input, read_report};
 use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
 
 /// Returns whether two conventions are equal except for their names.
@@ -95,14 +95,6 @@ impl Finished {
     }
 }
 
-/// Returns the names of measures as reports spell them.
-fn canonical(names: &[String]) -> Result<Vec<String>> {
-    match names {
-        [] => Ok(Vec::new()),
-        names => Ok(input::measures(names, "")?.iter().map(ToString::to_string).collect()),
-    }
-}
-
 /// Returns the rankings of runs that kept their scores. If a run kept no scores, or if its data have changed, the
 /// rankings are unknown.
 fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> Option<SystemRankings> {
@@ -125,15 +117,14 @@ fn rankings_of(runs: &mut [KeptRun]) -> Option<SystemRankings> {
 }
 
 impl Systems {
-    /// Evaluates the scores that finished runs kept, under a given convention.
-    fn from_kept(args: &CompareArgs, folders: &[PathBuf], convention: &Convention) -> Result<Self> {
-        let device = args.scoring.device()?;
+    /// Evaluates the scores that finished runs kept, under a given convention, by the measures of the first run if
+    /// there are none.
+    fn from_kept(args: &CompareArgs, convention: &Convention, mut measures: Vec<Measure>) -> Result<Self> {
+        let (device, folders) = (args.scoring.device()?, &args.files);
         let mut runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
-        let names: Vec<String> = match args.measures.as_slice() {
-            [] => runs[0].report.result.measures.keys().cloned().collect(),
-            asked => asked.to_vec(),
-        };
-        let measures = input::measures(&names, "")?;
+        if measures.is_empty() {
+            measures = input::measures(&runs[0].report.result.measures.keys().cloned().collect::<Vec<_>>(), "")?;
+        }
         let evaluations = runs.iter().map(|run| run.evaluate(&measures, convention)).collect::<Result<_, _>>()?;
         let tests = runs[0].folds.iter().map(|fold| &fold.test);
         Ok(Self {
@@ -149,44 +140,37 @@ impl Systems {
     /// another convention, all measures are computed from the scores that the runs kept. If a run kept no scores, all
     /// reports must have the measures and the convention.
     pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self> {
-        let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
         let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));
         let finished = folders.iter().map(read).collect::<Result<Vec<_>>>()?;
         let (folder, first) = (&folders[0], &finished[0]);
         let asked = args.convention.as_deref().map(input::convention).transpose()?;
-        let in_reports = |run: &Finished| {
-            let asked = asked.as_ref().unwrap_or(&first.convention);
-            let has = |measure: &String| run.measures().contains(&measure);
-            Ok::<_, Failure>(same(asked, &run.convention) && canonical(&args.measures)?.iter().all(has))
-        };
-        let all_there = finished.iter().map(in_reports).collect::<Result<Vec<bool>, _>>()?;
-        if all_there.contains(&false) && folders.iter().all(|folder| KeptRun::is_in(folder)) {
+        let mut measures = if args.measures.is_empty() { Vec::new() } else { input::measures(&args.measures, "")? };
+        let convention = asked.as_ref().unwrap_or(&first.convention);
+        let is_reported = |run: &Finished| same(convention, &run.convention) && run.missing(&measures).is_none();
+        if !finished.iter().all(is_reported) && folders.iter().all(|folder| KeptRun::is_in(folder)) {
             for (other, run) in folders.iter().zip(&finished) {
                 if let Some(message) = run.on_other_queries(first, folder) {
-                    return Err(refuse(other, message));
+                    bail!("{}: {message}", other.display());
                 }
             }
-            return Self::from_kept(args, folders, &asked.unwrap_or_else(|| first.convention.clone()));
+            return Self::from_kept(args, convention, measures);
         }
-        if let Some(Convention { name: asked, .. }) = asked.filter(|asked| !same(asked, &first.convention)) {
-            let (place, found) = (folder.display(), &first.convention.name);
+        if !same(convention, &first.convention) {
+            let (place, found, asked) = (folder.display(), &first.convention.name, &convention.name);
             let advice = "compare rankers on their data";
             bail!("{place}: found values in the convention {found}, expected {asked}: {advice}");
         }
-        let names: Vec<String> = match args.measures.as_slice() {
-            [] => {
-                let in_all = |name: &&String| finished.iter().all(|other| other.measures().contains(name));
-                first.measures().into_iter().filter(in_all).cloned().collect()
+        if measures.is_empty() {
+            let in_all = |name: &&String| finished.iter().all(|other| other.measures().contains(name));
+            let names: Vec<String> = first.measures().into_iter().filter(in_all).cloned().collect();
+            if names.is_empty() {
+                bail!("{}: no measure in common with {}", folder.display(), folders[1].display());
             }
-            asked => asked.to_vec(),
-        };
-        if names.is_empty() {
-            return Err(refuse(folder, format!("no measure in common with {}", folders[1].display())));
+            measures = input::measures(&names, "")?;
         }
-        let measures = input::measures(&names, "")?;
         for (other, run) in folders.iter().zip(&finished) {
             if let Some(message) = run.apart_from(first, folder).or_else(|| run.missing(&measures)) {
-                return Err(refuse(other, message));
+                bail!("{}: {message}", other.display());
             }
         }
         Ok(Self {
