@@ -13,11 +13,9 @@ use clap::Args;
 use super::{Failure, Result, during, files, input};
 use crate::page::{Table, indented, wrapped};
 
-const READING: &str = include_str!("texts/check.txt").trim_ascii_end();
-
 /// Arguments of `check`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("texts/check.txt").trim_ascii_end())]
 pub struct CheckArgs {
     /// Data files, each checked as one set, or a folder with folds; `-` is standard input
     #[arg(required = true)]

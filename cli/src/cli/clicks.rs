@@ -17,11 +17,9 @@ use clap::Args;
 use super::files::{self, Outputs};
 use super::{Result, bail, during, input, to_io};
 
-const MODEL: &str = include_str!("texts/clicks.txt").trim_ascii_end();
-
 /// Arguments of `clicks`.
 #[derive(Debug, Args)]
-#[command(after_long_help = MODEL)]
+#[command(after_long_help = include_str!("texts/clicks.txt").trim_ascii_end())]
 pub struct ClicksArgs {
     /// MODEL and DATA files, or only DATA files with --scores or --run
     #[arg(value_name = "MODEL DATA", required = true)]
@@ -57,15 +55,11 @@ pub struct ClicksArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    scoring: input::ScoringArgs,
+    pub(super) scoring: input::ScoringArgs,
 }
 
 impl ClicksArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.execution.scope(|| self.generate(out))
-    }
-
-    fn generate(&self, out: &mut dyn Write) -> Result {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
         let Self { eta, noise, sessions, max_weight, shuffle, seed, .. } = *self;
         let model = ClickModel { eta, noise, sessions, max_weight, shuffle, seed };
         model.check()?;

@@ -15,11 +15,9 @@ use super::{Result, Scored, bail, during, files, input};
 use crate::experiment::{CARD, Claim, Identity, OutputFolder, Place, RANKER, RunKind};
 use crate::page::Table;
 
-const READING: &str = include_str!("texts/ensemble.txt").trim_ascii_end();
-
 /// Arguments of `ensemble`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("texts/ensemble.txt").trim_ascii_end())]
 pub struct EnsembleArgs {
     /// Two or more rankers of the same features: saved ones, folders of `train` runs, or files of LightGBM, XGBoost,
     /// CatBoost or RankLib
@@ -47,7 +45,7 @@ pub struct EnsembleArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    scoring: input::ScoringArgs,
+    pub(super) scoring: input::ScoringArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -65,11 +63,7 @@ type Means = Vec<(Measure, f64)>;
 type On<'a> = Option<(usize, &'a Convention)>;
 
 impl EnsembleArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.execution.scope(|| self.join(out))
-    }
-
-    fn join(&self, out: &mut dyn Write) -> Result {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
         let place = Place::Folder(self.out.clone());
         OutputFolder::check(&place, &Identity::new(RunKind::Files, NAME), Claim::New)?;
         let read: Vec<PathBuf> = self.rankers.iter().map(|path| input::ranker_file(path)).collect();

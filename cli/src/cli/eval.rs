@@ -25,11 +25,9 @@ use crate::report::ranking_table;
 
 const MEASURES: &str = "ndcg@1,ndcg@5,ndcg@10,map,mrr";
 
-const READING: &str = include_str!("texts/eval.txt").trim_ascii_end();
-
 /// Arguments of `eval`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("texts/eval.txt").trim_ascii_end())]
 pub struct EvalArgs {
     /// MODEL and DATA files, or only DATA files with --scores, or no files with --run
     #[arg(value_name = "MODEL DATA")]

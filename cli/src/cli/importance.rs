@@ -16,11 +16,9 @@ use super::{Result, Work, input};
 use crate::experiment::linear_weights;
 use crate::page::Table;
 
-const READING: &str = include_str!("texts/importance.txt").trim_ascii_end();
-
 /// Arguments of `importance`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("texts/importance.txt").trim_ascii_end())]
 pub struct ImportanceArgs {
     /// A saved ranker, or the folder of a `train` run
     model: PathBuf,
@@ -46,7 +44,7 @@ pub struct ImportanceArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    scoring: input::ScoringArgs,
+    pub(super) scoring: input::ScoringArgs,
 }
 
 /// The importance of a feature and its confidence interval.
@@ -63,11 +61,7 @@ struct Row {
 }
 
 impl ImportanceArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.execution.scope(|| self.show(out))
-    }
-
-    fn show(&self, out: &mut dyn Write) -> Result {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
         input::once(&self.data)?;
         let device = self.scoring.device()?;
         let ranker = input::ranker(&self.model, &device)?;

@@ -16,11 +16,9 @@ use super::{Failure, Result, bail, input, terminal};
 use crate::experiment::proposal::{self, Choice, Labels, Seen, Source};
 use crate::page::indented;
 
-const READING: &str = include_str!("texts/init.txt").trim_ascii_end();
-
 /// Arguments of `init`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("texts/init.txt").trim_ascii_end())]
 pub struct InitArgs {
     /// Data files, or a folder with folds
     #[arg(required = true)]

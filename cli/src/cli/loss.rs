@@ -41,7 +41,7 @@ pub struct LossArgs {
     #[arg(default_value = "-")]
     file: PathBuf,
     #[command(flatten)]
-    execution: ExecutionArgs,
+    pub(super) execution: ExecutionArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
@@ -61,10 +61,6 @@ struct List {
 }
 
 impl LossArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.execution.scope(|| self.explain(out))
-    }
-
     /// Returns the loss that the arguments specify, and the file with the lists.
     fn spec(&self) -> Result<(LossSpec, &Path)> {
         let mut params = input::assignments("--set", &self.set)?;
@@ -88,7 +84,7 @@ impl LossArgs {
         }
     }
 
-    fn explain(&self, out: &mut dyn Write) -> Result {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
         let (spec, file) = self.spec()?;
         let loss = spec.build()?;
         let dtype = if self.precision == Precision::F64 { DType::F64 } else { DType::F32 };

@@ -15,15 +15,13 @@ use crate::experiment::OutputFolder;
 
 const NAME: &str = "burn-rank";
 
-const WHERE_COMPLETIONS_GO: &str = include_str!("texts/completions.txt").trim_ascii_end();
-
 const WHERE_PAGES_GO: &str = "\
 To read a page:     burn-rank man train > train.1; man ./train.1
 To install them:    burn-rank man --out man; cp man/*.1 ~/.local/share/man/man1; man burn-rank-train";
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
-#[command(after_help = WHERE_COMPLETIONS_GO)]
+#[command(after_help = include_str!("texts/completions.txt").trim_ascii_end())]
 pub struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]

@@ -42,15 +42,11 @@ pub struct PredictArgs {
     #[arg(long, requires = "contributions")]
     header: bool,
     #[command(flatten)]
-    scoring: input::ScoringArgs,
+    pub(super) scoring: input::ScoringArgs,
 }
 
 impl PredictArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.execution.scope(|| self.predict(out))
-    }
-
-    fn predict(&self, out: &mut dyn Write) -> Result {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
         let file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         if file.is_none() && self.qrels.as_deref().is_some_and(is_standard_stream) {
             bail!("--qrels -: standard output has the run, expected a file");

@@ -25,11 +25,9 @@ const ALL: &str = "all";
 const LINE: usize = 80;
 const INDENT: usize = "vacuous  ".len();
 
-const READING: &str = include_str!("texts/study.txt").trim_ascii_end();
-
 /// Arguments of `study`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("texts/study.txt").trim_ascii_end())]
 pub struct StudyArgs {
     /// The study to run, or `all`; without a name, all studies are listed
     name: Option<String>,
@@ -68,7 +66,7 @@ pub struct StudyArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    scoring: input::ScoringArgs,
+    pub(super) scoring: input::ScoringArgs,
 }
 
 /// A parameter's name, if given, and its values; without a name, they belong to the study's first parameter.
@@ -87,11 +85,7 @@ fn over(text: &String) -> Result<Over> {
 }
 
 impl StudyArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.execution.scope(|| self.study(out))
-    }
-
-    fn study(&self, out: &mut dyn Write) -> Result {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
         let Some(name) = &self.name else { return self.list(out) };
         let all = name == ALL;
         let studies: Vec<&StudyEntry> = if all { STUDIES.iter().collect() } else { vec![find(name)?] };

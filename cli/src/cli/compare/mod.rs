@@ -28,11 +28,9 @@ use systems::Systems;
 
 const MEASURES: &str = "ndcg@10,map";
 
-const READING: &str = include_str!("../texts/compare.txt").trim_ascii_end();
-
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("../texts/compare.txt").trim_ascii_end())]
 pub struct CompareArgs {
     /// Two or more systems, followed by the LETOR file on which they are compared. With --qrels: only TREC runs, two or
     /// more. With neither a LETOR file nor --qrels: the folders of two or more finished runs

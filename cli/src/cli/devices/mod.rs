@@ -1,9 +1,7 @@
 //! `burn-rank devices` lists the devices and instruction sets that this build supports, and those found on this
-//! machine. `compare.rs` runs one experiment on several devices, each run in a process of `process.rs`. `devices merge`
-//! merges the tables of several machines.
+//! machine. `compare.rs` runs one experiment on several devices. `devices merge` merges the tables of several machines.
 
 mod compare;
-mod process;
 
 use std::fs;
 use std::io::Write;
@@ -42,7 +40,7 @@ enum Command {
     Merge(MergeArgs),
     /// Run one fit of a comparison
     #[command(hide = true)]
-    Trial(process::TrialArgs),
+    Trial(compare::TrialArgs),
 }
 
 impl DevicesArgs {
