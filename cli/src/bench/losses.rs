@@ -35,9 +35,8 @@ impl FromStr for Shape {
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |part: &str| part.trim().parse().ok().filter(|&n: &usize| n > 0);
         let parsed = text.split_once('x').and_then(|(batch, documents)| Some((number(batch)?, number(documents)?)));
-        let (batch, documents) = parsed
-            .ok_or_else(|| format!("shape `{text}`: expected BATCHxDOCUMENTS, both at least 1, such as 64x128"))?;
-        Ok(Self { batch, documents })
+        let expected = || format!("shape `{text}`: expected BATCHxDOCUMENTS, both at least 1, such as 64x128");
+        parsed.map(|(batch, documents)| Self { batch, documents }).ok_or_else(expected)
     }
 }
 
@@ -199,9 +198,8 @@ impl Lists {
         let cells = shape.batch * shape.documents;
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(SEED, "bench", cells as u64));
         let scores: Vec<f32> = (0..cells).map(|_| normal(&mut random)).collect();
-        let labels: Vec<f32> = (0..cells)
-            .map(|cell| if cell % shape.documents == 0 { 4.0 } else { f32::from(label(random.random())) })
-            .collect();
+        let of_cell = |cell: usize| if cell % shape.documents == 0 { 4.0 } else { f32::from(label(random.random())) };
+        let labels: Vec<f32> = (0..cells).map(of_cell).collect();
         let device = device.clone().autodiff();
         let tensor = |values| Tensor::<2>::from_data(TensorData::new(values, [shape.batch, shape.documents]), &device);
         let (scores, labels) = (tensor(scores), tensor(labels));

@@ -79,7 +79,7 @@ impl ServingBench {
                 Model::Trees(_) | Model::Members(_) => NormalizerKind::None,
                 _ => NormalizerKind::ZScore,
             };
-            let served = ranker_of(Normalizer::fit(&query, kind), model)?;
+            let served = Ranker::new(Normalizer::fit(&query, kind), model, Metadata::default())?;
             let mut times = Vec::with_capacity(requests);
             for request in 0..WARM_UP + requests {
                 let start = Instant::now();
@@ -121,7 +121,7 @@ fn models(query: &RankingDataset, device: &Device) -> Result<Vec<(String, Model)
     models.push((format!("ensemble of {MEMBERS} perceptrons 64"), Model::Ensemble(members)));
     let joined = (0..JOINED).map(|number| {
         let normalizer = Normalizer::fit(query, NormalizerKind::ZScore);
-        let ranker = ranker_of(normalizer, Model::Scorer(member(number)?))?;
+        let ranker = Ranker::new(normalizer, Model::Scorer(member(number)?), Metadata::default())?;
         Ok(Member { name: number.to_string(), weight: 1.0, ranker })
     });
     let joined = Members::new(joined.collect::<Result<_, ExperimentError>>()?)?;
@@ -164,10 +164,6 @@ fn random_trees(features: usize, trees: usize) -> Result<TreeEnsemble, Experimen
         nodes
     };
     Ok(ranker::trees(features, (0..trees).map(tree)).map_err(|error| Refusal::fault("trees", error))?)
-}
-
-fn ranker_of(normalizer: Normalizer, model: Model) -> Result<Ranker, ExperimentError> {
-    Ok(Ranker::new(normalizer, model, Metadata::default())?)
 }
 
 /// Returns the percentile at `share`: the smallest value with at least this fraction of the sorted values at or below

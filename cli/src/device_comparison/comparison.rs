@@ -147,9 +147,12 @@ impl DeviceComparison {
     ///
     /// # Errors
     /// Returns an error if the configuration, the data, the seeds or the versions of the tables differ.
-    pub fn merge(tables: Vec<(String, Self)>) -> Result<Option<Self>> {
+    ///
+    /// # Panics
+    /// Panics without tables.
+    pub fn merge(tables: Vec<(String, Self)>) -> Result<Self> {
         let mut tables = tables.into_iter();
-        let Some((first, mut merged)) = tables.next() else { return Ok(None) };
+        let (first, mut merged) = tables.next().expect("one table or more");
         let label =
             |rows: &mut [DeviceRow], name: &str| rows.iter_mut().for_each(|row| row.machine = Some(name.to_string()));
         let differs = |second: &str, what: &str, first: &str| {
@@ -179,17 +182,16 @@ impl DeviceComparison {
             }
         }
         merged.judge().map_err(|error| ExperimentError::Input(error.to_string()))?;
-        Ok(Some(merged))
+        Ok(merged)
     }
 
     /// Tests, for every device, whether its rankers are equivalent to those from the first device.
     fn judge(&mut self) -> Result<(), SignificanceError> {
-        let margin = self.margin;
         let Some((first, others)) = self.devices.split_first_mut() else { return Ok(()) };
         first.equivalence = None;
         for row in others {
             let are_fitted = first.failure.is_none() && row.failure.is_none();
-            row.equivalence = are_fitted.then(|| equivalent(&first.trials, row, margin)).transpose()?;
+            row.equivalence = are_fitted.then(|| equivalent(&first.trials, row, self.margin)).transpose()?;
         }
         Ok(())
     }
@@ -227,41 +229,36 @@ fn equivalent(first: &[Trial], row: &DeviceRow, margin: f64) -> Result<Equivalen
 
 impl DeviceRow {
     fn new(DeviceRun { device, trials, step }: DeviceRun) -> Self {
-        let (trials, failure) = match trials {
-            Ok(trials) => (trials, None),
-            Err(failure) => (Vec::new(), Some(failure)),
-        };
+        let failure = trials.as_ref().err().cloned();
+        let trials = trials.unwrap_or_default();
         let over =
-            |value: &dyn Fn(&Trial) -> Option<f64>| median(&mut trials.iter().filter_map(value).collect::<Vec<f64>>());
-        let most = |value: &dyn Fn(&Trial) -> Option<f64>| trials.iter().filter_map(value).reduce(f64::max);
-        let bytes = |value: &dyn Fn(&PeakBytes) -> Option<u64>| {
-            trials.iter().filter_map(|trial| value(&trial.peak_bytes)).max()
-        };
-        let error = |value: &dyn Fn(&FirstBatchError) -> f64| {
+            |value: fn(&Trial) -> Option<f64>| median(&mut trials.iter().filter_map(value).collect::<Vec<f64>>());
+        let bytes = |value: fn(&PeakBytes) -> Option<u64>| trials.iter().filter_map(|of| value(&of.peak_bytes)).max();
+        let error = |value: fn(&FirstBatchError) -> f64| {
             let errors = trials.iter().filter_map(|trial| Some(value(&trial.error?)));
             errors.reduce(|most, error| if error.is_nan() { error } else { most.max(error) })
         };
-        let error = error(&|of| of.loss).zip(error(&|of| of.gradient));
+        let error = error(|of| of.loss).zip(error(|of| of.gradient));
         Self {
             machine: None,
             failure,
             quality: Quality::over(&trials),
             equivalence: None,
             error: error.map(|(loss, gradient)| FirstBatchError { loss, gradient }),
-            train_documents_per_second: over(&|trial| trial.train_documents_per_second),
-            score_documents_per_second: over(&|trial| trial.score_documents_per_second),
-            seconds_to_target: over(&|trial| trial.seconds.target),
+            train_documents_per_second: over(|trial| trial.train_documents_per_second),
+            score_documents_per_second: over(|trial| trial.score_documents_per_second),
+            seconds_to_target: over(|trial| trial.seconds.target),
             reached_target: trials.iter().filter(|trial| trial.seconds.target.is_some()).count(),
-            best: most(&|trial| trial.best),
-            seconds_to_start: over(&|trial| Some(trial.seconds.open + trial.seconds.compile?)),
+            best: trials.iter().filter_map(|trial| trial.best).reduce(f64::max),
+            seconds_to_start: over(|trial| Some(trial.seconds.open + trial.seconds.compile?)),
             seconds: RowSeconds {
-                open: over(&|trial| Some(trial.seconds.open)),
-                compile: over(&|trial| trial.seconds.compile),
-                round: over(&|trial| trial.seconds.round),
+                open: over(|trial| Some(trial.seconds.open)),
+                compile: over(|trial| trial.seconds.compile),
+                round: over(|trial| trial.seconds.round),
             },
             steps: trials.iter().filter_map(|trial| trial.steps).max(),
             step,
-            peak_bytes: PeakBytes { host: bytes(&|of| of.host), device: bytes(&|of| of.device) },
+            peak_bytes: PeakBytes { host: bytes(|of| of.host), device: bytes(|of| of.device) },
             device,
             trials,
         }
@@ -269,15 +266,14 @@ impl DeviceRow {
 
     /// Returns the name of the device, followed by its machine if the table covers several machines.
     pub fn name(&self) -> String {
-        match &self.machine {
-            Some(machine) => format!("{machine}: {}", self.device),
-            None => self.device.to_string(),
-        }
+        let machine = self.machine.as_ref().map_or(String::new(), |machine| format!("{machine}: "));
+        format!("{machine}{}", self.device)
     }
 
     /// Returns whether the loss or the gradient of the first batch is wrong, regardless of the ranker's quality.
     pub fn is_wrong(&self) -> bool {
-        let limit = LARGEST_ERROR[usize::from(self.device.is_half())];
+        let is_half = self.device.precision.is_some_and(|precision| !precision.is_full());
+        let limit = LARGEST_ERROR[usize::from(is_half)];
         self.error.is_some_and(|error| error.largest() > limit)
     }
 
@@ -297,16 +293,15 @@ impl Quality {
     fn over(trials: &[Trial]) -> Option<Self> {
         let of_seed = |trial: &Trial| mean(&trial.values.iter().flatten().copied().collect::<Vec<f64>>());
         let means: Vec<f64> = trials.iter().map(of_seed).collect();
-        let several = means.len() > 1;
-        (!means.is_empty())
-            .then(|| Self { mean: mean(&means), standard_error: several.then(|| standard_error(&means)) })
+        let standard_error = (means.len() > 1).then(|| standard_error(&means));
+        (!means.is_empty()).then(|| Self { mean: mean(&means), standard_error })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device_comparison::trial::TrialSeconds;
+    use crate::device_comparison::step_cost::TrialSeconds;
 
     fn trial(seed: u64, values: &[f64], ranker: &str, error: f64) -> Trial {
         Trial {
@@ -383,7 +378,7 @@ mod tests {
         fewer.devices[0].trials[1].values.pop();
         let error = DeviceComparison::merge(vec![("x".into(), one()), ("y".into(), fewer)]).unwrap_err();
         assert!(error.to_string().starts_with("y: found other data than in x"), "{error}");
-        let merged = DeviceComparison::merge(vec![("x".into(), one()), ("y".into(), one())]).unwrap().unwrap();
+        let merged = DeviceComparison::merge(vec![("x".into(), one()), ("y".into(), one())]).unwrap();
         let names: Vec<String> = merged.devices.iter().map(DeviceRow::name).collect();
         assert_eq!(names, ["x: flex", "y: flex"]);
         assert_eq!(merged.devices[1].verdict(), "identical");

@@ -47,11 +47,6 @@ pub struct DeviceSetting {
 }
 
 impl DeviceSetting {
-    /// Returns whether a scorer's layers compute in 16 bits.
-    pub fn is_half(&self) -> bool {
-        self.precision.is_some_and(|precision| !precision.is_full())
-    }
-
     /// Returns the name of the backend.
     fn backend(&self) -> &str {
         self.device.split(':').next().unwrap_or_default()

@@ -110,16 +110,17 @@ impl StepCost {
     /// # Errors
     /// Returns an error if a fit fails.
     pub fn measure(document: &Document, device: &Device) -> Result<Option<Self>> {
-        let with = |document: &Document, setting: &str| -> Result<(Document, Experiment)> {
-            let mut document = document.clone();
-            document.set(setting)?;
-            let config = Experiment::from_document(&document)?;
-            Ok((document, config))
-        };
         if Experiment::from_document(document)?.resolved()["learner"]["epochs"].is_null() {
             return Ok(None);
         }
-        let (document, config) = &with(document, &format!("learner.epochs={}", Self::ROUNDS))?;
+        let mut document = document.clone();
+        document.set(&format!("learner.epochs={}", Self::ROUNDS))?;
+        let config = &Experiment::from_document(&document)?;
+        let with = |setting: &str| -> Result<Experiment> {
+            let mut document = document.clone();
+            document.set(setting)?;
+            Ok(Experiment::from_document(&document)?)
+        };
         let mut split = config.data.split(config.seed)?;
         split.test = None;
         let documents = split.train.documents() as f64;
@@ -130,7 +131,7 @@ impl StepCost {
         let seconds = clock.training().map(|seconds| seconds / steps as f64);
         let mut throughput = Vec::new();
         for batch_queries in Self::BATCHES.into_iter().filter(|queries| *queries <= split.train.queries()) {
-            let (_, config) = with(document, &format!("learner.batch_queries={batch_queries}"))?;
+            let config = with(&format!("learner.batch_queries={batch_queries}"))?;
             let clock = fit(&config, &split, device, Clock::new(device))?;
             let speed = clock.training().map(|seconds| documents / seconds);
             throughput.extend(speed.map(|speed| Throughput { batch_queries, documents_per_second: speed }));
@@ -156,7 +157,7 @@ impl StepCost {
         let parts = launches.map(|_| Self::parts(&config.resolved())).unwrap_or_default();
         let mut sources = Vec::new();
         for (source, setting) in parts {
-            let (watched, clock) = watch(&with(document, &setting)?.1, &split, device)?;
+            let (watched, clock) = watch(&with(&setting)?, &split, device)?;
             let there: u64 = watched.values().map(|(launches, _)| launches).sum();
             let later = clock.steps() - clock.steps_of_round().unwrap_or(0);
             let launches = launches.unwrap_or_default() - there as f64 / later as f64;
@@ -292,47 +293,53 @@ pub(super) struct Clock {
 }
 
 /// Points in time during a fit, in seconds since the fit began.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Marks {
-    begun: Option<Instant>,
+    begun: Instant,
     /// The time at which the steps of each round ended, and the number of these steps.
     trained: Vec<(f64, usize)>,
     /// The time at which each round ended, and the selection measure of the round.
     rounds: Vec<(f64, Option<f64>)>,
 }
 
-/// Durations within a fit, in seconds.
-pub(super) struct Times {
-    pub best: Option<f64>,
+/// Times of a trial in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TrialSeconds {
+    /// The time from the start of the process until the device is open, in seconds.
+    pub open: f64,
+    /// The time to compile kernels, in seconds: the first round's duration minus the median of the other rounds. The
+    /// value is `None` for fewer than two rounds.
     pub compile: Option<f64>,
+    /// The duration of the median round after the first, in seconds.
     pub round: Option<f64>,
+    /// The time from the start of the fit to the first round that reached the target, in seconds.
     pub target: Option<f64>,
 }
 
 impl Clock {
     pub(super) fn new(device: &Device) -> Self {
-        Self { device: device.clone(), marks: Mutex::default(), training: Arc::default() }
+        let marks = Marks { begun: Instant::now(), trained: Vec::new(), rounds: Vec::new() };
+        Self { device: device.clone(), marks: Mutex::new(marks), training: Arc::default() }
     }
 
     fn marks(&self) -> std::sync::MutexGuard<'_, Marks> {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the seconds since the fit began. If the beginning has not been recorded, the first call counts as the
-    /// beginning.
-    fn now(marks: &mut Marks) -> f64 {
-        marks.begun.get_or_insert_with(Instant::now).elapsed().as_secs_f64()
-    }
-
-    /// Returns the durations so far, including the time to the first round whose selection measure reached `target`.
-    pub(super) fn times(&self, target: Option<f64>) -> Times {
+    /// Returns the durations so far, including the time to the first round whose selection measure reached `target`. The
+    /// device was open after `open` seconds.
+    pub(super) fn seconds(&self, open: f64, target: Option<f64>) -> TrialSeconds {
         let marks = self.marks();
         let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();
         let round = median(&mut ends.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<f64>>());
         let compile = round.zip(ends.first()).map(|(round, first)| (first - round).max(0.0));
-        let best = marks.rounds.iter().filter_map(|(_, value)| *value).reduce(f64::max);
         let reached = |target: f64| marks.rounds.iter().find(|(_, value)| value.is_some_and(|value| value >= target));
-        Times { best, compile, round, target: target.and_then(reached).map(|(at, _)| *at) }
+        TrialSeconds { open, compile, round, target: target.and_then(reached).map(|(at, _)| *at) }
+    }
+
+    /// Returns the best selection measure of any round.
+    pub(super) fn best(&self) -> Option<f64> {
+        self.marks().rounds.iter().filter_map(|(_, value)| *value).reduce(f64::max)
     }
 
     /// Returns the median time, in seconds, that the steps of a round took. The first round and the time for
@@ -356,7 +363,7 @@ impl Clock {
 
 impl Progress for Clock {
     fn begin(&self, _: &str, _: Option<usize>) {
-        self.marks().begun = Some(Instant::now());
+        self.marks().begun = Instant::now();
     }
 
     fn trained(&self, steps: usize) {
@@ -364,13 +371,13 @@ impl Progress for Clock {
         let _ = self.device.sync();
         self.training.store(false, Ordering::Relaxed);
         let mut marks = self.marks();
-        let at = Self::now(&mut marks);
+        let at = marks.begun.elapsed().as_secs_f64();
         marks.trained.push((at, steps));
     }
 
     fn round(&self, round: &Round) {
         let mut marks = self.marks();
-        let at = Self::now(&mut marks);
+        let at = marks.begun.elapsed().as_secs_f64();
         marks.rounds.push((at, round.validation.or(round.train)));
         self.training.store(true, Ordering::Relaxed);
     }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Result;
-use super::step_cost::Clock;
+use super::step_cost::{Clock, TrialSeconds};
 use crate::experiment::{Experiment, ExperimentConfig, FitOptions, RunRecord, Split, fit_in_place};
 use crate::number::median;
 
@@ -70,20 +70,6 @@ pub struct Trial {
     pub versions: Versions,
 }
 
-/// Times of a trial in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct TrialSeconds {
-    /// The time from the start of the process until the device is open, in seconds.
-    pub open: f64,
-    /// The time to compile kernels, in seconds: the first round's duration minus the median of the other rounds. The
-    /// value is `None` for fewer than two rounds.
-    pub compile: Option<f64>,
-    /// The duration of the median round after the first, in seconds.
-    pub round: Option<f64>,
-    /// The time from the start of the fit to the first round that reached the target, in seconds.
-    pub target: Option<f64>,
-}
-
 /// Largest memory in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakBytes {
@@ -107,16 +93,18 @@ impl Trial {
         let data = split.sets().map(|(set, data)| (set.to_string(), data.data_hash())).collect();
         let (set, scored) = split.sets().last().expect("the training queries are always there");
         let scored = scored.clone();
-        let error = first_batch(config, &split, device)?;
+        let error = FirstBatchError::measure(config, &split, device)?;
         let clock = Clock::new(device);
         let start = config.start_ranker(device)?;
         let fit_options = FitOptions { start: start.as_ref(), progress: &clock, ..FitOptions::new(device) };
         let documents = split.train.documents();
         let fitting = Instant::now();
         let fit = fit_in_place(config, &mut split, config.seed, &fit_options)?;
-        let peak_bytes = PeakBytes { host: memory::peak(), device: peak_of_pools(device) };
+        let pools = device.memory_pool_report();
+        let of_device = pools.map(|pools| pools.iter().map(|pool| pool.page_size * pool.pages_peak).sum());
+        let peak_bytes = PeakBytes { host: memory::peak(), device: of_device };
         let record = RunRecord::new(&config.device, fitting.elapsed(), begun.elapsed());
-        let times = clock.times(target);
+        let seconds = clock.seconds(open, target);
         Ok(Self {
             seed: config.seed,
             measure: format!("{} ({})", config.measure.select, config.measure.convention.name),
@@ -127,10 +115,10 @@ impl Trial {
             error,
             rounds: fit.history.len(),
             steps: clock.steps_of_round().map(|_| clock.steps()),
-            best: times.best,
-            train_documents_per_second: clock.training().or(times.round).map(|seconds| documents as f64 / seconds),
+            best: clock.best(),
+            train_documents_per_second: clock.training().or(seconds.round).map(|seconds| documents as f64 / seconds),
             score_documents_per_second: scoring_speed(&fit.ranker, &scored, device)?,
-            seconds: TrialSeconds { open, compile: times.compile, round: times.round, target: times.target },
+            seconds,
             peak_bytes,
             threads: record.threads,
             instructions: record.instructions,
@@ -138,27 +126,6 @@ impl Trial {
             versions: Versions::current(),
         })
     }
-}
-
-/// Returns the peak number of bytes in the memory pools of a device, or `None` if the device does not report it.
-fn peak_of_pools(device: &Device) -> Option<u64> {
-    let pools = device.memory_pool_report()?;
-    Some(pools.iter().map(|pool| pool.page_size * pool.pages_peak).sum())
-}
-
-/// Measures the errors of loss and gradient on the first batch, or returns `None` if features are streamed.
-fn first_batch(config: &ExperimentConfig, split: &Split, device: &Device) -> Result<Option<FirstBatchError>> {
-    if config.data.memory.is_some() {
-        return Ok(None);
-    }
-    let normalizer = Normalizer::fit(&split.train, config.normalizer);
-    let step = config.resolved()["learner"]["batch_queries"].as_u64().unwrap_or(16) as usize;
-    let mut queries = split.train.select(&(0..split.train.queries().min(step)).collect::<Vec<usize>>());
-    normalizer.apply(&mut queries)?;
-    if config.indicates_missing() {
-        normalizer::fill(&Normalizer::fit_with_indicators(&split.train, config.normalizer)?, &mut queries);
-    }
-    FirstBatchError::measure(config, &queries, device)
 }
 
 /// Returns the number of documents scored per second, as the median over repetitions after one warm-up pass.
@@ -195,15 +162,25 @@ impl FirstBatchError {
     }
 
     /// Measures the errors on one batch of normalized training queries. An untrained scorer computes the scores on the
-    /// CPU, so every device gets the same scores. Returns `None` for learners without a loss or a scorer.
+    /// CPU, so every device gets the same scores. Returns `None` for learners without a loss or a scorer, and if features
+    /// are streamed.
     ///
     /// # Errors
     /// Returns an error if the loss or the scorer cannot be built.
-    pub fn measure(config: &ExperimentConfig, queries: &RankingDataset, device: &Device) -> Result<Option<Self>> {
-        let (Some(scorer), Some(loss)) = (&config.scorer, &config.loss) else { return Ok(None) };
+    fn measure(config: &ExperimentConfig, split: &Split, device: &Device) -> Result<Option<Self>> {
+        let (None, Some(scorer), Some(loss)) = (&config.data.memory, &config.scorer, &config.loss) else {
+            return Ok(None);
+        };
+        let normalizer = Normalizer::fit(&split.train, config.normalizer);
+        let step = config.resolved()["learner"]["batch_queries"].as_u64().unwrap_or(16) as usize;
+        let mut queries = split.train.select(&(0..split.train.queries().min(step)).collect::<Vec<usize>>());
+        normalizer.apply(&mut queries)?;
+        if config.indicates_missing() {
+            normalizer::fill(&Normalizer::fit_with_indicators(&split.train, config.normalizer)?, &mut queries);
+        }
         let loss = loss.build().map_err(LearnerError::from)?;
         let all: Vec<usize> = (0..queries.queries()).collect();
-        let batch = RankingBatch::assemble(queries, &all, &host());
+        let batch = RankingBatch::assemble(&queries, &all, &host());
         let scorer = scorer.init(queries.feature_count, config.seed, &host()).map_err(LearnerError::from)?;
         let scores = scorer.forward(batch.features, batch.mask.clone());
         let [lists, documents] = scores.dims();

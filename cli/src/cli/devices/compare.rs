@@ -22,8 +22,8 @@ use sha2::{Digest, Sha256};
 
 use super::read;
 use crate::cli::{
-    Failure, FolderArgs, Opened, Result, RunArgs, Work, bail, ensure, input, interrupt_on_signal, terminal,
-    work_on_this_thread, written_to,
+    Failure, FolderArgs, Opened, Result, RunArgs, Work, bail, ensure, input, interrupt_on_signal, start_threads,
+    terminal, written_to,
 };
 use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, Trial, precision};
 use crate::experiment::{DEVICES, Document, Experiment, ExperimentConfig, Identity, OutputFolder, RunKind, Sets};
@@ -74,9 +74,7 @@ impl CompareArgs {
         }
         let settings = self.settings()?;
         let target = self.target.as_deref().map(|target| value_of_target(target, &config)).transpose()?;
-        if !(self.margin > 0.0 && self.margin.is_finite()) {
-            bail!("--margin {}: expected a number above 0", self.margin);
-        }
+        ensure!(self.margin > 0.0 && self.margin.is_finite(), "--margin {}: expected a number above 0", self.margin);
         let shared = shared_configuration(&config);
         let plan = json!({
             "config": shared, "devices": settings, "seeds": self.seeds, "target": target,
@@ -239,9 +237,7 @@ fn value_of_target(target: &str, config: &ExperimentConfig) -> Result<f64> {
     let expected = || format!("--target {target}: expected MEASURE=VALUE, as in {selects}=0.40");
     let (measure, value) = target.split_once('=').ok_or_else(|| Failure::input(expected()))?;
     let found = input::measures(&[measure.to_string()], measure)?;
-    if found != [selects] {
-        bail!("--target {target}: found {measure}, expected {selects}, which measure.select names");
-    }
+    ensure!(found == [selects], "--target {target}: found {measure}, expected {selects}, which measure.select names");
     value.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| Failure::input(expected()))
 }
 
@@ -329,15 +325,6 @@ fn run(mut command: Command, interrupt: &Interrupt, left: &str) -> Result<Result
     Ok(Err(said.unwrap_or_else(|| format!("the process ended with {status} and said nothing"))))
 }
 
-/// Ends this process when its standard input ends, as it does when the process that started it is killed.
-fn end_with_input() {
-    thread::spawn(|| {
-        // An error is an end, too.
-        let _ = io::copy(&mut io::stdin(), &mut io::sink());
-        std::process::exit(1);
-    });
-}
-
 /// Arguments of `devices trial`, which ends when its standard input ends.
 #[derive(Debug, Args)]
 pub struct TrialArgs {
@@ -357,8 +344,13 @@ pub struct TrialArgs {
 impl TrialArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let begun = Instant::now();
-        end_with_input();
-        work_on_this_thread();
+        // The standard input ends when the process that started this one is killed.
+        thread::spawn(|| {
+            // An error is an end, too.
+            let _ = io::copy(&mut io::stdin(), &mut io::sink());
+            std::process::exit(1);
+        });
+        start_threads(true);
         let Opened { document, config, device, execution } = self.run.open(None, Experiment::from_document)?;
         let text = execution.scope(|| match (self.read_only, self.steps) {
             (true, _) => Ok::<_, Failure>(Sets::from_split(&config.data.split(config.seed)?).hashes().join("\n")),

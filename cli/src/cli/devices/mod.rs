@@ -123,7 +123,6 @@ impl MergeArgs {
         let tables = self.names()?.into_iter().zip(&self.folders).map(|(name, folder)| Ok((name, read(folder)?)));
         let tables = tables.collect::<Result<Vec<_>>>()?;
         let merged = DeviceComparison::merge(tables)?;
-        let merged = merged.ok_or_else(|| Failure::input("expected two folders or more"))?;
         if let Some(path) = &self.out {
             let folder = OutputFolder::of_files(path, "devices merge")?;
             folder.write_json(TABLE, &merged)?;
