@@ -1,9 +1,7 @@
 //! `burn-rank compare` tests whether one system is better than another.
 //!
-//! `systems.rs` measures every system on the same queries, and `reports.rs` reads the measures of finished runs from
-//! their reports.
+//! `systems.rs` measures every system on the same queries, or reads the measures of finished runs from their reports.
 
-mod reports;
 mod systems;
 
 use std::io::Write;
@@ -25,8 +23,6 @@ use crate::report::{
     ComparedMeasure, ComparisonReport, comparison_page, forest_svg, labels, latex_table, letter, mean_table, pair_table,
 };
 use systems::Systems;
-
-const MEASURES: &str = "ndcg@10,map";
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
@@ -135,13 +131,12 @@ impl CompareArgs {
     }
 
     fn systems(&self) -> Result<Systems> {
-        let measures = input::measures(&self.measures, MEASURES)?;
         let folders = self.files.iter().filter(|path| path.is_dir()).count();
         match (&self.qrels, self.files.as_slice()) {
             (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::from_reports(self, runs),
-            (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels, &measures),
+            (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels),
             (Some(_), _) => bail!("expected two runs or more with --qrels FILE"),
-            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data, &measures),
+            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data),
             (None, files) => match files.iter().find(|path| !is_standard_stream(path) && !path.exists()) {
                 Some(missing) => bail!("{}: found no such file or folder", missing.display()),
                 None => bail!(
