@@ -221,19 +221,16 @@ impl Table {
     /// Returns the table as text of at most `width` characters a line, where the columns allow it. Columns that do not
     /// fit follow below, after the first column again.
     pub(crate) fn within(&self, width: usize) -> String {
-        self.aligned(width, |column, cell, width| match column {
-            0 => format!("{cell:width$}"),
-            _ => format!("{cell:>width$}"),
-        })
+        self.aligned(width, false)
     }
 
     /// Returns a table of words as text, with all columns left-aligned. Every line ends with a newline.
     pub(crate) fn words(&self) -> String {
-        self.aligned(usize::MAX, |_, cell, width| format!("{cell:width$}"))
+        self.aligned(usize::MAX, true)
     }
 
     /// Special characters are escaped, so that they cannot break a line or change its width.
-    fn aligned(&self, most: usize, align: impl Fn(usize, &str, usize) -> String) -> String {
+    fn aligned(&self, most: usize, are_words: bool) -> String {
         let escaped = |text: &String| harmless(text).into_owned();
         let head = (!self.columns.is_empty()).then(|| self.columns.iter().map(escaped).collect());
         let rows = self.rows.iter().map(|(_, cells)| cells.iter().map(|cell| escaped(&cell.text)).collect());
@@ -243,7 +240,11 @@ impl Table {
         let widths: Vec<usize> =
             (0..columns).map(|c| cells(c).map(|cell| cell.chars().count()).max().unwrap_or(0)).collect();
         let line = |row: &Vec<String>, shown: &[usize]| {
-            let cells = shown.iter().filter_map(|&c| Some(align(c, row.get(c)?, widths[c])));
+            let align = |column: usize, cell: &String| match widths[column] {
+                width if are_words || column == 0 => format!("{cell:width$}"),
+                width => format!("{cell:>width$}"),
+            };
+            let cells = shown.iter().filter_map(|&c| Some(align(c, row.get(c)?)));
             format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
         };
         let mut blocks: Vec<Vec<usize>> = vec![vec![0]];

@@ -12,10 +12,10 @@ use burn_rank::op::Execution;
 use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::op::SumPath;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, value_parser};
 
-use super::{ExecutionArgs, Failure, Result, Work, during, input, open_device, work_on_this_thread};
+use super::{ExecutionArgs, Failure, Result, Work, during, input, open_device, start_threads};
 use crate::bench::{LossBench, OpPath, ServingBench, TrainBench, TreesBench};
 use crate::page::Table;
 
@@ -39,7 +39,7 @@ pub struct BenchArgs {
     #[arg(long, value_enum, value_delimiter = ',', global = true)]
     paths: Vec<OpPath>,
     /// How fused kernels compute sums over the pairs of documents in a list
-    #[arg(long, value_parser = sum_path(), default_value = "auto", global = true)]
+    #[arg(long, value_parser = sums(), default_value = "auto", global = true)]
     sums: SumPath,
     /// Number of timed repeats or training epochs; the median time is reported. `serving` uses --requests instead
     #[arg(long, default_value_t = 5, global = true, value_parser = value_parser!(u32).range(1..))]
@@ -62,16 +62,14 @@ enum BenchCommand {
     Trees(TreesBench),
 }
 
-/// Parses the name of a method for summing over pairs, and lists all methods in the help.
-fn sum_path() -> impl TypedValueParser<Value = SumPath> {
-    let names = SumPath::ALL.iter().map(|path| PossibleValue::new(path.name()).help(path.summary()));
-    let of = |name: String| *SumPath::ALL.iter().find(|path| path.name() == name).expect("one of the names");
-    PossibleValuesParser::new(names).map(of)
+/// The methods for summing over pairs.
+fn sums() -> impl TypedValueParser<Value = SumPath> {
+    input::one_of(SumPath::ALL.iter().map(|path| (path.name(), *path, path.summary())))
 }
 
 impl BenchArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        work_on_this_thread();
+        start_threads(true);
         self.execution.scope(|| Execution::current().with_sums(self.sums).scope(|| self.measure(out)))
     }
 

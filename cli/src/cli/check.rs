@@ -103,12 +103,11 @@ impl CheckArgs {
         }
         let report = check.finish();
         write!(out, "{}", if self.json { format!("{}\n", json!(report)) } else { render(&report) })?;
-        match report.problems() {
-            count if self.strict && count > 0 => {
-                Err(Failure::work(format!("check found {}, expected none with --strict", counted(count, "problem"))))
-            }
-            _ => Ok(()),
+        if self.strict && report.problems() > 0 {
+            let found = counted(report.problems(), "problem");
+            return Err(Failure::work(format!("check found {found}, expected none with --strict")));
         }
+        Ok(())
     }
 }
 
@@ -116,8 +115,7 @@ impl CheckArgs {
 const INDENT: usize = "problem  ".len();
 
 fn render(report: &Report) -> String {
-    let mut table =
-        Table::new(["set", "queries", "documents", "features", "per query", "labels", "missing"].map(String::from));
+    let mut table = Table::new(["set", "queries", "documents", "features", "per query", "labels", "missing"]);
     for set in &report.sets {
         table.row(set.name.as_str(), row(set));
     }
@@ -143,20 +141,15 @@ fn render(report: &Report) -> String {
 }
 
 fn row(set: &SetReport) -> [String; 6] {
-    let statistics = &set.statistics;
-    let (least, median, most) = statistics.length_range;
+    let of = &set.statistics;
+    let counts = [of.queries, of.documents, of.features, of.missing_values];
+    let [queries, documents, features, missing] = counts.map(|count| count.to_string());
+    let (least, median, most) = of.length_range;
     let labels: Vec<f32> = set.labels().collect();
     let labels = match &labels[..] {
         [] => "-".to_string(),
         [label] => label.to_string(),
         [first, .., last] => format!("{first} to {last} ({})", counted(labels.len(), "level")),
     };
-    [
-        statistics.queries.to_string(),
-        statistics.documents.to_string(),
-        statistics.features.to_string(),
-        format!("{least}/{median}/{most}"),
-        labels,
-        statistics.missing_values.to_string(),
-    ]
+    [queries, documents, features, format!("{least}/{median}/{most}"), labels, missing]
 }

@@ -1,9 +1,8 @@
 //! `burn-rank clicks` generates click sessions on logged rankings, with inverse propensities as weights, and the
 //! positions of the documents.
 
-use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use burn_rank::data::columnar::Format;
 use burn_rank::data::trec::read_run_scores_from;
@@ -15,7 +14,7 @@ use burn_rank::workbench::text::is_standard_stream;
 use clap::Args;
 
 use super::files::{self, Outputs};
-use super::{Result, bail, during, input, to_io};
+use super::{Result, bail, during, input};
 
 /// Arguments of `clicks`.
 #[derive(Debug, Args)]
@@ -70,7 +69,11 @@ impl ClicksArgs {
             let expected = "expected a name for LETOR text, as in clicks.txt, since clicks are not written as a table";
             bail!("--out {}: {expected}", self.out.display());
         }
-        let (weights, positions) = (beside(&self.out, ".weight"), beside(&self.out, ".position"));
+        let [weights, positions] = [".weight", ".position"].map(|ending| {
+            let mut name = self.out.clone().into_os_string();
+            name.push(ending);
+            PathBuf::from(name)
+        });
         let logged_by = self.scores.as_ref().or(self.run.as_ref());
         let mut outputs = Outputs::of_reading(self.files.iter().chain(logged_by))?;
         [&self.out, &weights, &positions].into_iter().try_for_each(|path| outputs.add("--out", path))?;
@@ -78,9 +81,9 @@ impl ClicksArgs {
         let Clicks { data, sessions, clicks, clipped, .. } =
             during("making clicks", || model.sessions(&data, &scores))?;
         files::commit([
-            files::prepare(&weights, |mut file| data.write_document_weights(&mut file).map_err(to_io))?,
-            files::prepare(&positions, |mut file| data.write_positions(&mut file).map_err(to_io))?,
-            files::prepare(&self.out, |mut file| data.write_letor(&mut file).map_err(to_io))?,
+            files::prepare(&weights, |mut file| data.write_document_weights(&mut file).map_err(files::to_io))?,
+            files::prepare(&positions, |mut file| data.write_positions(&mut file).map_err(files::to_io))?,
+            files::prepare(&self.out, |mut file| data.write_letor(&mut file).map_err(files::to_io))?,
         ])?;
         let with_clicks = data.queries();
         if self.json {
@@ -105,11 +108,4 @@ impl ClicksArgs {
         let scores = scored.rankings(&data, &Convention::default()).scores.to_vec();
         Ok((data, scores))
     }
-}
-
-/// Returns the path of a file next to the clicks.
-fn beside(out: &Path, ending: &str) -> PathBuf {
-    let mut name = OsString::from(out);
-    name.push(ending);
-    PathBuf::from(name)
 }

@@ -10,11 +10,11 @@ use burn_rank::data::columnar::Format;
 use burn_rank::ranker::{ExportFormat, Ranker};
 use burn_rank::workbench::ranker::{EXPORTS, ExportEntry};
 use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
-use burn_rank::workbench::{FileKind, atomic_file, separator_of_name};
+use burn_rank::workbench::{FileKind, separator_of_name};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-use super::{Context, Failure, Result, bail, ensure, files, input, terminal, to_io};
+use super::{Failure, Result, bail, ensure, files, input, terminal};
 use crate::experiment::RANKER;
 
 /// Arguments of `convert`.
@@ -38,12 +38,13 @@ pub struct ConvertArgs {
 impl ConvertArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let format = Format::from_path(&self.out);
-        if format.is_none() && !is_data(&self.from) {
+        // The name says what the file holds, or else its first bytes.
+        let is_named = Format::from_path(&self.from).is_some() || separator_of_name(&self.from).is_some();
+        let is_data = is_named || FileKind::of_file(&self.from).is_some_and(FileKind::is_data);
+        if format.is_none() && (is_standard_stream(&self.from) || !is_data) {
             return self.convert_ranker(out);
         }
-        if self.format.is_some() {
-            bail!("--format: expected a ranker to convert, found data");
-        }
+        ensure!(self.format.is_none(), "--format: expected a ranker to convert, found data");
         self.convert_data(format, out)
     }
 
@@ -78,7 +79,7 @@ impl ConvertArgs {
                 Some(format) => data.write_columnar(format, file),
                 None => data.write_letor(&mut file),
             };
-            written.map_err(to_io)
+            written.map_err(files::to_io)
         })?;
         let bytes = self.out.metadata().map_or(0, |about| about.len());
         let format = format.map_or_else(|| "LETOR text".to_owned(), |format| format.to_string());
@@ -96,13 +97,13 @@ impl ConvertArgs {
         let ranker = input::ranker(&self.from, &Device::flex())?;
         let format = self.format(&ranker)?;
         let (name, bytes) = match format {
-            Some(format) => (format.to_string(), ranker.export(format).context(self.from.display())?),
-            None => ("a saved ranker".to_string(), ranker.to_bytes()),
+            Some(format) => (format.to_string(), ranker.export(format)),
+            None => ("a saved ranker".to_string(), Ok(ranker.to_bytes())),
         };
+        let bytes = bytes.map_err(|error| Failure::from(error).context(self.from.display()))?;
         let notes = format.map_or(Vec::new(), |format| ranker.export_notes(format));
-        let place = self.out.display();
-        atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
-        let (place, features) = (place.to_string(), counted(ranker.features(), "feature"));
+        files::write(&self.out, |file| file.write_all(&bytes))?;
+        let (place, features) = (self.out.display().to_string(), counted(ranker.features(), "feature"));
         writeln!(out, "{}: {name}, {features}, {} bytes", harmless(&place), bytes.len())?;
         for note in notes {
             terminal::say(format_args!("note: {place}: {note}"));
@@ -128,13 +129,6 @@ impl ConvertArgs {
             format => Ok(format),
         }
     }
-}
-
-/// Returns whether a file holds data, judging by its name or else by its first bytes.
-fn is_data(path: &Path) -> bool {
-    let begins = || FileKind::of_file(path).is_some_and(FileKind::is_data);
-    let is_named = || Format::from_path(path).is_some() || separator_of_name(path).is_some();
-    !is_standard_stream(path) && (is_named() || begins())
 }
 
 /// Returns whether a file or folder holds a ranker.

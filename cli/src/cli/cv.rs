@@ -98,9 +98,8 @@ impl CvArgs {
         {
             bail!("--refit: found the folder of --out, expected another one");
         }
-        let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        self.keep()?;
         self.scores.as_deref().map(format_of).transpose().map_err(|refusal| Failure::input(format!("--{refusal}")))?;
-        let keep = Keep { fold_scores: self.scores.is_some(), ..keep };
         together(|group| {
             let opened = self.run.open(None, Experiment::before_grid)?;
             // Checks the folds before a folder is made.
@@ -110,34 +109,33 @@ impl CvArgs {
                 opened.config.check_parts().map_err(ExperimentError::from)?;
             }
             let work = match part {
-                _ if several => return opened.execution.scope(|| self.in_parts(&opened, group, keep, start, out)),
+                _ if several => return opened.execution.scope(|| self.in_parts(&opened, group, start, out)),
                 Some(part) => Work::Part(part),
                 None if self.merge => Work::Merge,
                 None => Work::Whole,
             };
             opened.execution.scope(|| {
-                let run = self.read(&opened, Some(self.claim(work)), keep)?;
+                let run = self.read(&opened, Some(self.claim(work)))?;
                 self.cross_validate(&run, work, start, out)
             })
         })
     }
 
+    /// Returns which files of the fits are kept.
+    fn keep(&self) -> Result<Keep> {
+        let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        Ok(Keep { fold_scores: self.scores.is_some(), ..keep })
+    }
+
     /// Runs a part of the fits in each process, and merges all results in the first process.
-    fn in_parts(
-        &self,
-        opened: &Opened,
-        group: &ProcessGroup,
-        keep: Keep,
-        start: Instant,
-        out: &mut dyn Write,
-    ) -> Result {
+    fn in_parts(&self, opened: &Opened, group: &ProcessGroup, start: Instant, out: &mut dyn Write) -> Result {
         let (rank, count) = (group.rank(), group.count());
         if self.folder.out.is_none() || self.part.is_some() || self.merge {
             let what = "--out DIR, the folder that they share; it divides the fits itself, without --part and --merge";
             bail!("cv in {count} processes needs {what}");
         }
         agree(group, &opened.config, None)?;
-        let run = self.read(opened, group.leads().then(|| self.folder.claim()), keep)?;
+        let run = self.read(opened, group.leads().then(|| self.folder.claim()))?;
         if group.leads() {
             // Rejects an occupied folder, and creates the folder that the parts share.
             drop(run.open(self.folder.claim())?);
@@ -152,8 +150,9 @@ impl CvArgs {
 
     /// Checks the folders, then reads the data. So an occupied folder is reported before the data are read, and data
     /// that cannot be read leave no folder behind. Without a `claim`, another process looks after the folders.
-    fn read<'a>(&self, opened: &'a Opened, claim: Option<Claim>, keep: Keep) -> Result<Reading<'a>> {
+    fn read<'a>(&self, opened: &'a Opened, claim: Option<Claim>) -> Result<Reading<'a>> {
         let Opened { document, config, .. } = opened;
+        let keep = self.keep()?;
         if let Some(path) = &self.scores {
             let DataConfig { train, validation, test, teacher, .. } = &config.data;
             let read: Vec<&PathBuf> = train.iter().chain(validation).chain(test).chain(teacher).collect();
@@ -203,7 +202,14 @@ impl CvArgs {
         if let Work::Part(part) = work {
             let done = run.plan.run_part(part, &options);
             fits.end();
-            return self.print_part(part, done?, out);
+            let PartDone { fits, all } = done?;
+            if self.json {
+                writeln!(out, "{}", json!({"part": part.to_string(), "fits": fits, "all": all}))?;
+            } else if !self.quiet {
+                let next = "when all parts are done, --merge puts them together";
+                writeln!(out, "part {part} is done: {fits} of the {all} fits; {next}")?;
+            }
+            return Ok(());
         }
         let earlier = folder.as_ref().filter(|_| is_finished).map(|folder| read_report(folder.home())).transpose()?;
         let of_cv = |(report, chosen)| (Report::Cv(report), Some(chosen));
@@ -310,18 +316,6 @@ impl CvArgs {
             return Err(Failure::work(format!("interrupted; {place}, the same command with --resume continues")));
         }
         Ok(done)
-    }
-
-    /// Prints how many fits of a part are finished.
-    fn print_part(&self, part: Part, done: PartDone, out: &mut dyn Write) -> Result {
-        let PartDone { fits, all } = done;
-        if self.json {
-            writeln!(out, "{}", json!({"part": part.to_string(), "fits": fits, "all": all}))?;
-        } else if !self.quiet {
-            let next = "when all parts are done, --merge puts them together";
-            writeln!(out, "part {part} is done: {fits} of the {all} fits; {next}")?;
-        }
-        Ok(())
     }
 }
 

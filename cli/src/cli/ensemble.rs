@@ -72,11 +72,11 @@ impl EnsembleArgs {
         let measures = input::measures(&self.measures, "ndcg@10")?;
         let device = self.scoring.device()?;
         let members = self.members(&device)?;
-        let first = &first_own(&members).ranker;
-        let data = match &self.data[..] {
-            [] => None,
-            files => Some(self.scoring.reading.read(files, Some((&self.out, first)))?),
-        };
+        // A ranker of another system does not know how its training data were read.
+        let own = members.members().iter().find(|member| !member.ranker.metadata().is_imported());
+        let first = &own.unwrap_or(&members.members()[0]).ranker;
+        let read = || self.scoring.reading.read(&self.data, Some((&self.out, first)));
+        let data = (!self.data.is_empty()).then(read).transpose()?;
         let own = || Ok(first.metadata().convention.clone());
         let convention = self.convention.as_deref().map_or_else(own, input::convention)?;
         let members = match (self.standardize, &data) {
@@ -100,7 +100,12 @@ impl EnsembleArgs {
         let all = means(&self.out, &ranker)?;
         let measured = all.iter().map(|(measure, value)| (format!("validation {measure}"), *value)).collect();
         let metadata = Metadata { measures: measured, convention: convention.clone(), ..ranker.metadata().clone() };
-        self.write(&ranker.with_metadata(metadata)?)?;
+        let ranker = ranker.with_metadata(metadata)?;
+        let mut folder = OutputFolder::of_files(&self.out, NAME)?;
+        let name = self.out.file_name().map_or(NAME.into(), |name| name.to_string_lossy());
+        let files = [ranker.to_bytes(), ranker.card(&name).into_bytes()];
+        folder.write_together(&[RANKER, CARD], |number, file| file.write_all(&files[number]))?;
+        folder.finish()?;
         let on = data.as_ref().map(|data| (data.queries(), &convention));
         if !self.json {
             return self.print(&rows, &all, on, out);
@@ -167,20 +172,6 @@ impl EnsembleArgs {
         }
         Ok(members)
     }
-
-    fn write(&self, ranker: &Ranker) -> Result {
-        let mut folder = OutputFolder::of_files(&self.out, NAME)?;
-        let name = self.out.file_name().map_or(NAME.into(), |name| name.to_string_lossy());
-        let files = [ranker.to_bytes(), ranker.card(&name).into_bytes()];
-        folder.write_together(&[RANKER, CARD], |number, file| file.write_all(&files[number]))?;
-        Ok(folder.finish()?)
-    }
-}
-
-/// The first ranker that knows how its training data were read, or else the first one.
-fn first_own(members: &Members) -> &Member {
-    let members = members.members();
-    members.iter().find(|member| !member.ranker.metadata().is_imported()).unwrap_or(&members[0])
 }
 
 /// The command by which the folder of an ensemble is known.

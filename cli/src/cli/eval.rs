@@ -18,7 +18,7 @@ use burn_rank::workbench::text::{counted, did_you_mean, harmless, nearest};
 use burn_rank::workbench::trec_eval::{TrecReport, documents};
 use clap::{Args, ValueEnum};
 
-use super::{Context, Failure, JudgingArgs, Judgments, Result, bail, during, input, terminal};
+use super::{Failure, JudgingArgs, Judgments, Result, bail, during, input, terminal};
 use crate::experiment::{ExtremeQueries, RankedQuery};
 use crate::page::{Table, measured};
 use crate::report::ranking_table;
@@ -110,7 +110,7 @@ fn evaluate_scored(args: &EvalArgs, out: &mut dyn Write) -> Result {
     let evaluation = during("measuring", || evaluate(&scored.rankings(data, &convention), &measures, &convention))?;
     let queries = data.query_ids.iter().map(String::as_str).collect();
     let (measure, values) = (&evaluation.means[0].0, &evaluation.per_query[0]);
-    let extremes = asked.map(|asked| ExtremeQueries::new(measure, data, scored.as_float32(), values, asked));
+    let extremes = asked.map(|asked| ExtremeQueries::new(measure, data, &scored.scores, values, asked));
     Shown { evaluation: &evaluation, queries, run: None, extremes }.show(args, out)
 }
 
@@ -168,7 +168,7 @@ fn print_lines(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -
         bail!("--convention {convention}: expected `trec_eval`, which --format trec prints a run in");
     }
     let asked = if args.measures.is_empty() { "official".to_string() } else { args.measures.join(",") };
-    let measures = TrecMeasure::parse_list(&asked).context("--measures")?;
+    let measures = TrecMeasure::parse_list(&asked).map_err(|error| Failure::from(error).context("--measures"))?;
     let evaluator = TrecEvaluator::new(&measures, args.judging.level, args.judging.depth())?;
     let judgments = Judgments::read(qrels, &args.judging)?;
     let judged = judgments.each(run, |_, query| {
@@ -339,13 +339,13 @@ fn conventions(measures: &[Measure], rows: impl Iterator<Item = Row>, as_json: b
     let (mut counts, mut undefined, mut objects) = (None, Vec::new(), Vec::new());
     for (name, evaluation) in rows {
         match evaluation {
-            Ok(evaluation) if as_json => objects.push(json!(evaluation)),
             Ok(evaluation) => {
+                objects.push(json!(evaluation));
                 counts.get_or_insert((evaluation.queries, evaluation.empty_queries));
                 table.row(name, evaluation.means.iter().map(|(_, mean)| measured(Some(*mean))));
             }
-            Err(error) if as_json => objects.push(json!({"convention": name, "error": error})),
             Err(error) => {
+                objects.push(json!({"convention": name, "error": error}));
                 table.row(name, measures.iter().map(|_| "-"));
                 undefined.push(format!("{name} is not defined here: {error}"));
             }

@@ -28,10 +28,8 @@ pub struct HelpArgs {
 impl HelpArgs {
     /// Prints help; `root` is the whole command line.
     pub(super) fn run(self, root: Command, out: &mut dyn Write) -> Result {
-        if let Some((config, of)) = self.what.split_first()
-            && config == "config"
-        {
-            return config_help(of, out);
+        if self.what.first().is_some_and(|first| first == "config") {
+            return config_help(&self.what[1..], out);
         }
         manual::find("help", &root, &self.what)?;
         let name = root.get_name().to_string();

@@ -61,7 +61,6 @@ impl InitArgs {
             return Err(exists(&path));
         }
         let seen = self.look(&path)?;
-        let (choice, _) = seen.choice();
         if seen.teaching() == 0 {
             let message = "found no training query with two labels, expected at least one: there is nothing to learn";
             bail!("{}: {message}", self.data[0].display());
@@ -81,7 +80,7 @@ impl InitArgs {
         })?;
         if self.json {
             let record = json!({
-                "out": path.display().to_string(), "choice": choice, "labels": seen.labels(), "sets": seen.sets(),
+                "out": path.display().to_string(), "choice": seen.choice().0, "labels": seen.labels(), "sets": seen.sets(),
                 "train": seen.train, "missing_values": seen.missing, "next": command,
             });
             return Ok(writeln!(out, "{record}")?);

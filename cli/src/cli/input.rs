@@ -17,9 +17,10 @@ use burn_rank::workbench::json::keys_of;
 use burn_rank::workbench::text::{counted, is_standard_stream, nearest, shown};
 use burn_rank::workbench::{self, Assembled, FileKind, Like, Source, name_unread, quoted, read_like};
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use toml::de::DeTable;
 
-use super::{Context, ExecutionArgs, Failure, Result, bail, during, open_device, terminal};
+use super::{ExecutionArgs, Failure, Result, bail, during, open_device, terminal};
 use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
 
 /// While a command reads a memory-mapped file, at most this much of the file stays in memory.
@@ -193,7 +194,18 @@ pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>> {
             Err(_) => error.to_string(),
         })
     };
-    asked.split(',').map(measure).collect::<Result<_, String>>().map_err(Failure::input).context("--measures")
+    let measures = asked.split(',').map(measure).collect::<Result<_, String>>();
+    measures.map_err(|message| Failure::input(format!("--measures: {message}")))
+}
+
+/// Parses the name of a value, and lists all names with their meanings in the help.
+pub fn one_of<T: Copy + Send + Sync + 'static>(
+    values: impl IntoIterator<Item = (&'static str, T, &'static str)>,
+) -> impl TypedValueParser<Value = T> {
+    let values: Vec<_> = values.into_iter().collect();
+    let names = values.iter().map(|(name, _, meaning)| PossibleValue::new(*name).help(*meaning));
+    let names = PossibleValuesParser::new(names.collect::<Vec<_>>());
+    names.map(move |given: String| values.iter().find(|(name, ..)| *name == given).expect("one of the names").1)
 }
 
 /// Parses each `KEY=VALUE` given for a repeated flag. A value is parsed as TOML or JSON if possible, and is taken as
@@ -215,7 +227,7 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map> {
 /// `measure.convention`.
 pub fn convention(text: &str) -> Result<Convention> {
     if !text.trim_start().starts_with('{') {
-        return Convention::preset(text).context("--convention");
+        return Convention::preset(text).map_err(|error| Failure::from(error).context("--convention"));
     }
     let refuse = |message: &str| Failure::input(format!("--convention {}: {message}", shown(text)));
     let given = match serde_json::from_str(text) {

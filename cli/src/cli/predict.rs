@@ -10,7 +10,7 @@ use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::Args;
 
 use super::files::{self, Outputs};
-use super::{Failure, Result, bail, during, input, to_io};
+use super::{Failure, Result, bail, during, input};
 
 /// Arguments of `predict`.
 #[derive(Debug, Args)]
@@ -76,9 +76,9 @@ impl PredictArgs {
         let scores = during("scoring", || ranker.predict(&data, &device))?;
         let run = |mut out: &mut dyn Write| match &self.run_id {
             None => data.in_read_order(&scores).iter().try_for_each(|score| writeln!(out, "{score}")),
-            Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(to_io),
+            Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(files::to_io),
         };
-        let judgments = |mut out: &mut dyn Write| write_qrels(&mut out, &data).map_err(to_io);
+        let judgments = |mut out: &mut dyn Write| write_qrels(&mut out, &data).map_err(files::to_io);
         let shows_qrels = self.qrels.as_deref().is_some_and(is_standard_stream);
         // A run and its judgments belong together, so files get their names only after standard output is written.
         let mut prepared = Vec::new();
@@ -97,10 +97,8 @@ impl PredictArgs {
 
     /// Writes, for each document, how much every feature contributes to its score.
     fn explain(&self, ranker: &Ranker, data: &RankingDataset, file: Option<&PathBuf>, out: &mut dyn Write) -> Result {
-        let background = match &self.background[..] {
-            [] => None,
-            files => Some(self.scoring.reading.read_to_score(files, (&self.model, ranker))?),
-        };
+        let read = || self.scoring.reading.read_to_score(&self.background, (&self.model, ranker));
+        let background = (!self.background.is_empty()).then(read).transpose()?;
         let background = background.as_ref().unwrap_or(data);
         let Contributions { values, expected, .. } =
             during("contributions of the features", || ranker.contributions(data, background))?;

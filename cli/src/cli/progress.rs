@@ -13,7 +13,7 @@ use burn_rank::workbench::text::{harmless, shortened};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::terminal::{self, DRAWN, columns};
-use crate::experiment::{JobDone, JobEvent};
+use crate::experiment::JobEvent;
 
 /// The time that work must take before its progress is shown. Shorter work needs no progress display.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
@@ -74,12 +74,7 @@ impl Work {
 
     /// Changes the name of the work that the display shows.
     pub fn now(&self, what: &str) {
-        self.set(&in_room(what));
-    }
-
-    /// Changes the text of the display, which must fit.
-    fn set(&self, text: &str) {
-        self.bar.set_message(text.to_string());
+        self.bar.set_message(in_room(what));
     }
 
     /// Sets how many steps there are.
@@ -168,6 +163,8 @@ struct State {
     printed: Option<Instant>,
     /// The newest line, if it has not been printed yet.
     newest: Option<String>,
+    /// The names of the steps that are running, if they are known.
+    running: Vec<String>,
 }
 
 impl Lines {
@@ -175,7 +172,8 @@ impl Lines {
     /// `what` as the name of the work.
     fn new(hidden: bool, what: &str) -> Self {
         let work = (!hidden && !DRAWN.is_hidden()).then(|| Work::new(what));
-        Self(Mutex::new(State { work, begun: Instant::now(), before: None, all: None, printed: None, newest: None }))
+        let (before, all, printed, newest, running) = (None, None, None, None, Vec::new());
+        Self(Mutex::new(State { work, begun: Instant::now(), before, all, printed, newest, running }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -195,18 +193,20 @@ impl Lines {
 
     /// Shows the step that has just begun in the redrawn line.
     fn begun(&self, what: &str) {
-        let state = self.state();
+        let mut state = self.state();
+        state.running.push(what.to_string());
         let Some(work) = &state.work else { return };
         match state.all {
-            Some(_) => work.set(&shortened(&harmless(what), room() + LEFT)),
+            Some(_) => work.bar.set_message(shortened(&harmless(what), room() + LEFT)),
             None => work.now(what),
         }
     }
 
-    /// Shows how many steps are finished, with the measurements of the last step. If `now` is given, the redrawn line
-    /// shows it, the step in progress, in place of the measurements.
-    fn show(&self, done: usize, now_running: Option<String>, figures: impl Fn() -> Vec<Part>) {
+    /// Shows how many steps are finished, with the measurements of the last step, whose name is `last`. If a step is
+    /// running, the redrawn line shows its name in place of the measurements.
+    fn show(&self, done: usize, last: &str, figures: impl Fn() -> Vec<Part>) {
         let state = &mut *self.state();
+        state.running.retain(|name| name != last);
         let Some(work) = &state.work else { return };
         let (now, columns) = (Instant::now(), columns());
         let elapsed = now - state.begun;
@@ -218,7 +218,7 @@ impl Lines {
         parts.push((4, rate(each)));
         let left = state.all.map(|all| all.saturating_sub(done));
         // The display shows the position by itself, and its own estimate would count the time before the first step.
-        let mut shown = now_running.map_or_else(&figures, |running| vec![(1, running)]);
+        let mut shown = state.running.last().map_or_else(&figures, |running| vec![(1, running.clone())]);
         if let Some(left @ 1..) = left {
             let left = Duration::try_from_secs_f64(each.as_secs_f64() * left as f64).unwrap_or(Duration::MAX);
             let left = format!("{:#} left", HumanDuration(left));
@@ -230,7 +230,7 @@ impl Lines {
             Some(all) => {
                 work.count(all, "{pos}/{len} {msg}");
                 work.done(done);
-                work.set(&fitted(shown, room() + LEFT));
+                work.bar.set_message(fitted(shown, room() + LEFT));
             }
             None => work.now(&line),
         }
@@ -303,7 +303,7 @@ impl Progress for Rounds {
             parts.extend(others.iter().map(|(name, value)| figure(7, name, *value)));
             parts
         };
-        self.lines.show(round.round, None, figures);
+        self.lines.show(round.round, "", figures);
     }
 
     fn warn(&self, message: &str) {
@@ -320,8 +320,6 @@ impl Progress for Rounds {
 pub struct Fits {
     lines: Lines,
     measure: Measure,
-    /// The names of the fits that are running.
-    running: Mutex<Vec<String>>,
     /// The warnings of all fits by their cause. Each warning has the name of the fit that gave it.
     warnings: Mutex<BTreeMap<String, Vec<(String, String)>>>,
 }
@@ -331,34 +329,33 @@ impl Fits {
     /// selects rounds.
     pub fn new(hidden: bool, measure: Measure) -> Self {
         let lines = Lines::new(hidden, "reading the data, then the first fits");
-        Self { lines, measure, running: Mutex::default(), warnings: Mutex::default() }
+        Self { lines, measure, warnings: Mutex::default() }
     }
 
     /// Prints the newest line, and one warning for each cause.
     pub fn end(&self) {
         self.lines.end();
         for fits in self.warnings.lock().unwrap_or_else(PoisonError::into_inner).values() {
-            let others = match fits.len() - 1 {
-                0 => String::new(),
-                others => format!(" and {others} more"),
-            };
+            let others = if fits.len() > 1 { format!(" and {} more", fits.len() - 1) } else { String::new() };
             let (fit, message) = &fits[0];
             terminal::say(format_args!("warning: {message} ({fit}{others})"));
         }
     }
 
-    fn running(&self) -> MutexGuard<'_, Vec<String>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Shows what a cross-validation reports.
     pub fn show(&self, event: JobEvent) {
         match event {
-            JobEvent::Begun(label) => {
-                self.running().push(label.to_string());
-                self.lines.begun(label);
+            JobEvent::Begun(label) => self.lines.begun(label),
+            JobEvent::Done(job) => {
+                self.lines.state().all = Some(job.all);
+                let figures = || {
+                    let known =
+                        [(2, self.measure.to_string(), job.selection), (5, SURROGATE.to_string(), job.surrogate)];
+                    let known = known.into_iter().filter_map(|(rank, name, value)| Some(figure(rank, &name, value?)));
+                    [(1, job.label.to_string())].into_iter().chain(known).collect()
+                };
+                self.lines.show(job.finished, job.label, figures);
             }
-            JobEvent::Done(job) => self.done(&job),
             JobEvent::Warning(label, message) => {
                 let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
                 let fits = warnings.entry(cause(message)).or_default();
@@ -366,21 +363,6 @@ impl Fits {
                 fits.sort();
             }
         }
-    }
-
-    fn done(&self, job: &JobDone) {
-        self.lines.state().all = Some(job.all);
-        let running = {
-            let mut running = self.running();
-            running.retain(|label| label != job.label);
-            running.last().cloned()
-        };
-        let figures = || {
-            let known = [(2, self.measure.to_string(), job.selection), (5, SURROGATE.to_string(), job.surrogate)];
-            let known = known.into_iter().filter_map(|(rank, name, value)| Some(figure(rank, &name, value?)));
-            [(1, job.label.to_string())].into_iter().chain(known).collect()
-        };
-        self.lines.show(job.finished, running, figures);
     }
 }
 

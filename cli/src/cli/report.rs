@@ -72,7 +72,14 @@ impl ReportArgs {
         let of_runs: Vec<PathBuf> = runs.iter().flat_map(|run| files_of(Path::new(&run.folder))).collect();
         let mut table = Runs::new(runs, self.measure);
         table.notes.splice(0..0, notes);
-        self.sort(&mut table)?;
+        if let Some(column) = &self.sort {
+            let columns = table.columns();
+            if !columns.contains(column) {
+                let near = did_you_mean(&nearest(column, columns.iter().map(String::as_str)));
+                bail!("--sort {}: expected one of {}{near}", shown(column), columns.join(", "));
+            }
+            table.sort(column);
+        }
         if let Some(path) = &self.out {
             let page = runs_page(&table);
             if is_standard_stream(path) {
@@ -111,18 +118,6 @@ impl ReportArgs {
             }
         }
         Ok(runs)
-    }
-
-    /// Puts the runs into the order that was asked for.
-    fn sort(&self, table: &mut Runs) -> Result {
-        let Some(column) = &self.sort else { return Ok(()) };
-        let columns = table.columns();
-        if !columns.contains(column) {
-            let near = did_you_mean(&nearest(column, columns.iter().map(String::as_str)));
-            bail!("--sort {}: expected one of {}{near}", shown(column), columns.join(", "));
-        }
-        table.sort(column);
-        Ok(())
     }
 }
 

@@ -129,14 +129,9 @@ impl ExecutionArgs {
     }
 }
 
-/// Makes the calling thread part of rayon's thread pool. Short parallel work starts at once on a thread of the pool,
-/// instead of waiting for another thread to wake up. The pool then has one worker fewer for other threads, so commands
-/// that start other threads must not call this function.
-pub(super) fn work_on_this_thread() {
-    start_threads(true);
-}
-
-/// Starts rayon's thread pool, which the calling thread may be part of. Where a limit of the system lets fewer threads
+/// Starts rayon's thread pool, which the calling thread may be part of: short parallel work then starts at once on a
+/// thread of the pool, instead of waiting for another thread to wake up. The pool then has one worker fewer for other
+/// threads, so this is not for commands that start other threads. Where a limit of the system lets fewer threads
 /// start than there are processors, the pool has these; where it lets none start, the calling thread does all the work.
 pub fn start_threads(with_this: bool) {
     let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok()).filter(|count| *count > 0);

@@ -158,8 +158,8 @@ fn names_in_tables(ranker: &Ranker, is_imported: bool) -> Vec<String> {
 
 /// The scores of a dataset.
 pub struct Scored {
-    /// One score per document.
-    scores: Vec<f32>,
+    /// One score per document, rounded to `f32` like a ranker's scores.
+    pub scores: Vec<f32>,
     /// Numbers that replace the scores in rankings, if scores differ in the file but become equal when rounded to
     /// `f32`.
     places: Option<Vec<f32>>,
@@ -187,11 +187,6 @@ impl Scored {
             queries.flat_map(places).collect()
         });
         Ok(Self { scores, places, convention: None })
-    }
-
-    /// Returns one score per document, rounded to `f32` like a ranker's scores.
-    pub fn as_float32(&self) -> &[f32] {
-        &self.scores
     }
 
     /// Returns the documents with their scores, from which measures are computed. Scores that differ in a file are not

@@ -9,7 +9,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
-use super::{Common, Result, Scored, Work, bail, input, written_to};
+use super::{Common, Result, Scored, Work, bail, ensure, input, written_to};
 use crate::experiment::{
     Claim, Document, Experiment, Identity, JOBS, KeptRun, OutputFolder, Place, REPORT, RunKind, STUDY, json_bytes,
     put_right,
@@ -72,10 +72,10 @@ pub struct StudyArgs {
 /// A parameter's name, if given, and its values; without a name, they belong to the study's first parameter.
 type Over = (Option<String>, Vec<f64>);
 
-fn over(text: &String) -> Result<Over> {
+fn over(text: &str) -> Result<Over> {
     let (name, values) = match text.split_once('=') {
         Some((name, values)) => (Some(name.trim().to_string()), values),
-        None => (None, text.as_str()),
+        None => (None, text),
     };
     let number = |value: &str| match value.trim().parse::<f64>() {
         Ok(number) => Ok(number),
@@ -89,10 +89,8 @@ impl StudyArgs {
         let Some(name) = &self.name else { return self.list(out) };
         let all = name == ALL;
         let studies: Vec<&StudyEntry> = if all { STUDIES.iter().collect() } else { vec![find(name)?] };
-        if all && !self.over.is_empty() {
-            bail!("--over: found values for all studies, expected one study");
-        }
-        let over = self.over.iter().map(over).collect::<Result<Vec<Over>>>()?;
+        ensure!(!all || self.over.is_empty(), "--over: found values for all studies, expected one study");
+        let over = self.over.iter().map(|text| over(text)).collect::<Result<Vec<Over>>>()?;
         let run = Identity::new(RunKind::Study, &self.arguments());
         let claim = if self.overwrite { Claim::Overwrite } else { Claim::New };
         let place = self.out.clone().map(Place::Folder);
@@ -209,7 +207,7 @@ impl StudyArgs {
 
 fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Scored) -> Subject {
     let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
-    Subject::new(format!("{} on {}", ranking.display(), files.join(" ")), data, scored.as_float32())
+    Subject::new(format!("{} on {}", ranking.display(), files.join(" ")), data, &scored.scores)
 }
 
 fn text(report: &StudyReport) -> String {

@@ -11,9 +11,9 @@ use burn_rank::workbench::folds::part_number;
 use burn_rank::workbench::separator_of_name;
 use burn_rank::workbench::synth::write_telling;
 use burn_rank::workbench::text::is_standard_stream;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::{Result, Work, bail, ensure, files, to_io};
+use super::{Result, Work, bail, ensure, files, input};
 use crate::experiment::OutputFolder;
 
 /// Arguments of `synth`.
@@ -39,8 +39,8 @@ pub struct SynthArgs {
     noise: f64,
     /// How labels depend on hidden traits: smoothly, by steps, or listwise, so that they also depend on the other
     /// documents of the list
-    #[arg(long, value_enum, default_value_t = Hidden::Smooth)]
-    scorer: Hidden,
+    #[arg(long, value_parser = input::one_of(SCORERS), default_value = "smooth")]
+    scorer: HiddenScorer,
     /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables. Any other file is text,
     /// which is written block by block to save memory. With `-`, the data go to standard output, and without --out, too,
     /// unless that is a terminal
@@ -52,32 +52,21 @@ pub struct SynthArgs {
     parts: Option<u16>,
 }
 
-/// The names of [`HiddenScorer`].
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Hidden {
-    /// Labels depend on sums, products and parabolas of traits
-    Smooth,
-    /// Steps of traits and of pairs of traits, as in trees
-    Steps,
-    /// Like `smooth`, but without parabolas, and with a penalty for a document that repeats a better document of its
-    /// list
-    Listwise,
-}
-
-impl From<Hidden> for HiddenScorer {
-    fn from(hidden: Hidden) -> Self {
-        match hidden {
-            Hidden::Smooth => Self::Smooth,
-            Hidden::Steps => Self::Steps,
-            Hidden::Listwise => Self::Listwise,
-        }
-    }
-}
+/// How labels may depend on hidden traits.
+const SCORERS: [(&str, HiddenScorer, &str); 3] = [
+    ("smooth", HiddenScorer::Smooth, "Labels depend on sums, products and parabolas of traits"),
+    ("steps", HiddenScorer::Steps, "Steps of traits and of pairs of traits, as in trees"),
+    (
+        "listwise",
+        HiddenScorer::Listwise,
+        "Like `smooth`, but without parabolas, and with a penalty for a document that repeats a better document of its \
+         list",
+    ),
+];
 
 impl SynthArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        let Self { queries, features, seed, median_length, max_length, noise, .. } = self;
-        let scorer = self.scorer.into();
+        let Self { queries, features, seed, median_length, max_length, noise, scorer, .. } = self;
         let config =
             SynthConfig { queries, features, seed, median_length, max_length, noise, scorer, ..Default::default() };
         config.check()?;
@@ -94,7 +83,7 @@ impl SynthArgs {
                 other => Ok(other.map(drop)?),
             },
             (Some(path), None) => match Format::from_path(path) {
-                Some(format) => files::write(path, |file| config.write_columnar(format, file).map_err(to_io)),
+                Some(format) => files::write(path, |file| config.write_columnar(format, file).map_err(files::to_io)),
                 None if separator_of_name(path).is_some() => {
                     let expected = "expected a name that ends in .arrow, .parquet or .txt";
                     bail!("{}: {expected}: CSV and TSV are not written", path.display())
@@ -128,5 +117,5 @@ fn further_part(folder: &Path, parts: usize) -> Option<PathBuf> {
 fn fill(config: &SynthConfig, queries: Range<usize>, file: &mut dyn Write) -> io::Result<()> {
     let work = Work::of("queries", queries.len());
     let written = write_telling(config, &mut BufWriter::new(file), queries, |queries| work.done(queries));
-    written.map(drop).map_err(to_io)
+    written.map(drop).map_err(files::to_io)
 }

@@ -12,7 +12,7 @@ use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
 use super::{
-    Failure, FolderArgs, Opened, Result, Rounds, RunArgs, interrupt_on_signal, terminal, together, work_on_this_thread,
+    Failure, FolderArgs, Opened, Result, Rounds, RunArgs, interrupt_on_signal, start_threads, terminal, together,
     written_to,
 };
 use crate::experiment::{
@@ -46,7 +46,7 @@ pub struct TrainArgs {
 impl TrainArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let start = Instant::now();
-        work_on_this_thread();
+        start_threads(true);
         let option = self.start.as_ref().map(|path| ("start", "--continue", path.display().to_string()));
         together(|group| {
             let opened = self.run.open(option, Experiment::from_document)?;
@@ -101,14 +101,13 @@ impl TrainArgs {
                 summary["cautions"] = json!(cautions);
             }
             if !fit.members.is_empty() {
-                let row = |member: &MemberReport| {
-                    let MemberReport { name, weight, seed, best_round, rounds, stop, measures, .. } = member;
+                let row = |of: &MemberReport| {
                     json!({
-                        "name": name, "weight": weight, "seed": seed, "best_round": best_round, "rounds": rounds,
-                        "stop": stop, "measures": measures,
+                        "name": of.name, "weight": of.weight, "seed": of.seed, "best_round": of.best_round,
+                        "rounds": of.rounds, "stop": of.stop, "measures": of.measures,
                     })
                 };
-                summary["members"] = fit.members.iter().map(row).collect::<Vec<_>>().into();
+                summary["members"] = fit.members.iter().map(row).collect();
             }
             if let Some(importance) = &fit.importance {
                 summary["importance"] = json!(importance);
