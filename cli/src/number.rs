@@ -45,15 +45,10 @@ pub(crate) fn varying<'a, I: Iterator<Item = &'a Measures>>(
 
 /// Formats a whole number with separators between groups of three digits.
 pub(crate) fn count(value: usize) -> String {
-    let digits = value.to_string();
-    let mut grouped = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            grouped.push('\u{202f}');
-        }
-        grouped.push(digit);
+    match value / 1000 {
+        0 => value.to_string(),
+        thousands => format!("{}\u{202f}{:03}", count(thousands), value % 1000),
     }
-    grouped
 }
 
 /// Formats a count with its noun, as in `1 round` or `3 queries`.

@@ -48,15 +48,9 @@ impl FromIterator<Html> for Html {
     }
 }
 
-impl From<String> for Html {
-    fn from(text: String) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<&str> for Html {
-    fn from(text: &str) -> Self {
-        Self::text(text)
+impl<T: AsRef<str>> From<T> for Html {
+    fn from(text: T) -> Self {
+        Self::text(text.as_ref())
     }
 }
 
@@ -153,15 +147,9 @@ impl Cell {
     }
 }
 
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self { html: text.as_str().into(), text }
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        text.to_string().into()
+impl<T: AsRef<str>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self { text: text.as_ref().to_string(), html: text.into() }
     }
 }
 
@@ -186,10 +174,8 @@ pub(crate) fn measured(value: Option<f64>) -> Cell {
 /// Formats a measure; pages also show its standard error.
 pub(crate) fn with_error(value: Option<f64>, error: Option<f64>) -> Cell {
     let value = measured(value);
-    match number::plus_minus(error) {
-        none if none.is_empty() => value,
-        error => value.remark(error),
-    }
+    let error = number::plus_minus(error);
+    if error.is_empty() { value } else { value.remark(error) }
 }
 
 /// A table whose first column holds names and whose other columns hold numbers.
@@ -235,19 +221,16 @@ impl Table {
     /// Returns the table as text of at most `width` characters a line, where the columns allow it. Columns that do not
     /// fit follow below, after the first column again.
     pub(crate) fn within(&self, width: usize) -> String {
-        self.aligned(width, |column, cell, width| match column {
-            0 => format!("{cell:width$}"),
-            _ => format!("{cell:>width$}"),
-        })
+        self.aligned(width, false)
     }
 
     /// Returns a table of words as text, with all columns left-aligned. Every line ends with a newline.
     pub(crate) fn words(&self) -> String {
-        self.aligned(usize::MAX, |_, cell, width| format!("{cell:width$}"))
+        self.aligned(usize::MAX, true)
     }
 
     /// Special characters are escaped, so that they cannot break a line or change its width.
-    fn aligned(&self, most: usize, align: impl Fn(usize, &str, usize) -> String) -> String {
+    fn aligned(&self, most: usize, are_words: bool) -> String {
         let escaped = |text: &String| harmless(text).into_owned();
         let head = (!self.columns.is_empty()).then(|| self.columns.iter().map(escaped).collect());
         let rows = self.rows.iter().map(|(_, cells)| cells.iter().map(|cell| escaped(&cell.text)).collect());
@@ -257,7 +240,11 @@ impl Table {
         let widths: Vec<usize> =
             (0..columns).map(|c| cells(c).map(|cell| cell.chars().count()).max().unwrap_or(0)).collect();
         let line = |row: &Vec<String>, shown: &[usize]| {
-            let cells = shown.iter().filter_map(|&c| Some(align(c, row.get(c)?, widths[c])));
+            let align = |column: usize, cell: &String| match widths[column] {
+                width if are_words || column == 0 => format!("{cell:width$}"),
+                width => format!("{cell:>width$}"),
+            };
+            let cells = shown.iter().filter_map(|&c| Some(align(c, row.get(c)?)));
             format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
         };
         let mut blocks: Vec<Vec<usize>> = vec![vec![0]];
@@ -277,12 +264,10 @@ impl Table {
     /// the page scrolls, for keyboard users, too.
     pub(crate) fn html(self, label: impl AsRef<str>) -> Html {
         let column = |name: String| Html::from(name).within("th", &[("scope", "col")]);
-        let (head, class) = match self.columns.is_empty() {
-            true => (Html::default(), "scroll pairs"),
-            false => {
-                (element("thead", element("tr", self.columns.into_iter().map(column).collect::<Html>())), "scroll")
-            }
-        };
+        let has_head = !self.columns.is_empty();
+        let head = element("tr", self.columns.into_iter().map(column).collect::<Html>());
+        let head = if has_head { element("thead", head) } else { Html::default() };
+        let class = if has_head { "scroll" } else { "scroll pairs" };
         let row = |(class, cells): (&str, Vec<Cell>)| {
             let cell = |(at, cell): (usize, Cell)| match at {
                 0 => cell.html.within("th", &[("scope", "row")]),
@@ -302,10 +287,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => *line += &format!(" {word}"),
             _ => lines.push(word.to_string()),
         }
     }

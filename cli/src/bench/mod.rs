@@ -8,7 +8,7 @@ mod losses;
 mod serving;
 mod train;
 
-pub use losses::{LossBench, OpPath, Shape};
+pub use losses::{LossBench, OpPath};
 pub use serving::ServingBench;
 pub use train::{TrainBench, TreesBench};
 

@@ -5,20 +5,18 @@
 use std::io::Write;
 
 use burn::tensor::Device;
-use burn_rank::data::SynthConfig;
 use burn_rank::device;
 use burn_rank::json::Value;
-use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::loss::LossSpec;
 use burn_rank::op::Execution;
 use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::op::SumPath;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, value_parser};
 
-use super::{ExecutionArgs, Failure, Result, Work, during, input, work_on_this_thread};
-use crate::bench::{LossBench, OpPath, ServingBench, Shape, TrainBench, TreesBench};
+use super::{ExecutionArgs, Failure, Result, Work, during, input, open_device, start_threads};
+use crate::bench::{LossBench, OpPath, ServingBench, TrainBench, TreesBench};
 use crate::page::Table;
 
 /// Arguments of `bench`.
@@ -41,7 +39,7 @@ pub struct BenchArgs {
     #[arg(long, value_enum, value_delimiter = ',', global = true)]
     paths: Vec<OpPath>,
     /// How fused kernels compute sums over the pairs of documents in a list
-    #[arg(long, value_parser = sum_path(), default_value = "auto", global = true)]
+    #[arg(long, value_parser = sums(), default_value = "auto", global = true)]
     sums: SumPath,
     /// Number of timed repeats or training epochs; the median time is reported. `serving` uses --requests instead
     #[arg(long, default_value_t = 5, global = true, value_parser = value_parser!(u32).range(1..))]
@@ -57,91 +55,48 @@ pub struct BenchArgs {
 enum BenchCommand {
     /// Measure the speed of training epochs, in documents per second, on generated data, for a linear scorer and for a
     /// perceptron with hidden layers 256,128,64
-    Train {
-        /// Loss, by name or as measure and relaxation
-        #[arg(long, default_value = "approx_ndcg")]
-        loss: String,
-        /// Number of queries
-        #[arg(long, default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
-        queries: u32,
-        /// Queries per batch
-        #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..))]
-        batch: u32,
-    },
+    Train(TrainBench),
     /// Measure the time, in microseconds, that each kind of ranker needs to normalize and score one query
-    Serving {
-        /// Documents of the query
-        #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(1..=100_000))]
-        documents: u32,
-        /// Features of each document
-        #[arg(long, default_value_t = 136, value_parser = value_parser!(u32).range(1..=10_000))]
-        features: u32,
-        /// Number of timed requests to each ranker
-        #[arg(long, default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
-        requests: u32,
-    },
+    Serving(ServingBench),
     /// Measure the time and memory of training boosted trees on generated data
-    Trees {
-        /// Loss, by name
-        #[arg(long, default_value = "lambda_ndcg")]
-        loss: String,
-        /// Number of queries
-        #[arg(long, default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
-        queries: u32,
-        /// Number of trees
-        #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
-        rounds: u32,
-        /// Leaves of a tree
-        #[arg(long, default_value_t = 31, value_parser = value_parser!(u32).range(2..))]
-        leaves: u32,
-        /// Set a parameter of the loss, as in k=30
-        #[arg(long = "set", value_name = "KEY=VALUE")]
-        set: Vec<String>,
-    },
+    Trees(TreesBench),
 }
 
-/// Parses the name of a method for summing over pairs, and lists all methods in the help.
-fn sum_path() -> impl TypedValueParser<Value = SumPath> {
-    let names = SumPath::ALL.iter().map(|path| PossibleValue::new(path.name()).help(path.summary()));
-    let of = |name: String| *SumPath::ALL.iter().find(|path| path.name() == name).expect("one of the names");
-    PossibleValuesParser::new(names).map(of)
+/// The methods for summing over pairs.
+fn sums() -> impl TypedValueParser<Value = SumPath> {
+    input::one_of(SumPath::ALL.iter().map(|path| (path.name(), *path, path.summary())))
 }
 
 impl BenchArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        work_on_this_thread();
+        start_threads(true);
         self.execution.scope(|| Execution::current().with_sums(self.sums).scope(|| self.measure(out)))
     }
 
     fn measure(&self, out: &mut dyn Write) -> Result {
         let (bench, columns): (&str, &[Column]) = match &self.command {
             None => ("losses", &LOSSES),
-            Some(BenchCommand::Train { .. }) => ("train", &TRAIN),
-            Some(BenchCommand::Serving { .. }) => ("serving", &SERVING),
-            Some(BenchCommand::Trees { .. }) => ("trees", &TREES),
+            Some(BenchCommand::Train(_)) => ("train", &TRAIN),
+            Some(BenchCommand::Serving(_)) => ("serving", &SERVING),
+            Some(BenchCommand::Trees(_)) => ("trees", &TREES),
         };
         let mut table = Table::new(columns.iter().map(|(title, _)| *title));
         let named = (!self.devices.is_empty()).then_some(&self.devices);
         for name in named.unwrap_or(&vec![device::default_name()]) {
-            let device = input::device_or_default(named.map(|_| name.as_str()))?;
+            let device = open_device(named.map(|_| name.as_str()))?;
             let rows = match &self.command {
                 None => self.losses(&device, name)?,
-                Some(BenchCommand::Train { loss, queries, batch }) => {
-                    self.train(loss, *queries as usize, *batch as usize, &device, name)?
+                Some(BenchCommand::Train(bench)) => self.train(bench, &device, name)?,
+                Some(BenchCommand::Serving(bench)) => {
+                    let work = Work::new(&format!("requests to {name}"));
+                    let timed = |rankers| work.now(&format!("requests to {name}, rankers timed: {rankers}"));
+                    bench.run(&device, name, timed)?
                 }
-                Some(BenchCommand::Serving { documents, features, requests }) => {
-                    let [documents, features, requests] =
-                        [documents, features, requests].map(|number| *number as usize);
-                    serving(&ServingBench { documents, features, requests }, &device, name)?
-                }
-                Some(BenchCommand::Trees { loss, queries, rounds, leaves, set }) => {
-                    let data = SynthConfig { queries: *queries as usize, ..SynthConfig::default() };
-                    let (rounds, leaves) = (*rounds as usize, *leaves as usize);
-                    let config = BoostedTreesConfig { rounds, leaves, ..BoostedTreesConfig::default() };
-                    let mut loss = LossSpec::parse(loss);
-                    loss.params.extend(input::assignments("--set", set)?);
-                    let bench = TreesBench { config, loss, data, repeats: self.repeats as usize };
-                    vec![during(&format!("growing trees on {name}"), || bench.run(&device, name))?]
+                Some(BenchCommand::Trees(bench)) => {
+                    let mut loss = LossSpec::parse(&bench.loss);
+                    loss.params.extend(input::assignments("--set", &bench.set)?);
+                    let run = || bench.run(loss, self.repeats, &device, name);
+                    vec![during(&format!("growing trees on {name}"), run)?]
                 }
             };
             for row in rows {
@@ -159,11 +114,9 @@ impl BenchArgs {
         if self.json {
             return Ok(());
         }
-        if let Some(BenchCommand::Serving { documents, features, requests }) = &self.command {
-            writeln!(
-                out,
-                "a query of {documents} documents x {features} features, {requests} requests one after the other"
-            )?;
+        if let Some(BenchCommand::Serving(ServingBench { documents, features, requests })) = &self.command {
+            let query = format!("a query of {documents} documents x {features} features");
+            writeln!(out, "{query}, {requests} requests one after the other")?;
         }
         Ok(write!(out, "{}", table.text())?)
     }
@@ -173,27 +126,21 @@ impl BenchArgs {
         let at_papers = |loss: &String| LossSpec::parse(loss).with_default_temperature(None);
         let bench = LossBench {
             losses: self.losses.iter().map(at_papers).collect::<Result<_, _>>()?,
-            shapes: self
-                .shapes
-                .iter()
-                .map(|shape| shape.parse::<Shape>().map_err(Failure::input))
-                .collect::<Result<_>>()?,
+            shapes: self.shapes.iter().map(|shape| shape.parse().map_err(Failure::input)).collect::<Result<_>>()?,
             paths: self.paths(&[OpPath::Fused, OpPath::Tensor]),
-            repeats: self.repeats as usize,
+            repeats: self.repeats,
         };
         let work = Work::of(name, bench.losses.len() * bench.shapes.len() * bench.paths.len());
         Ok(bench.run(device, name, |rows| work.done(rows))?)
     }
 
-    fn train(&self, loss: &str, queries: usize, batch: usize, device: &Device, name: &str) -> Result<Vec<Value>> {
+    fn train(&self, bench: &TrainBench, device: &Device, name: &str) -> Result<Vec<Value>> {
         let mlp = MlpScorerConfig { hidden: vec![256, 128, 64], ..MlpScorerConfig::default() };
         let mut rows = Vec::new();
         for (scorer_name, scorer) in [("linear", ScorerConfig::default()), ("256,128,64", ScorerConfig::Mlp(mlp))] {
             for path in self.paths(&[OpPath::Fused]) {
-                let data = SynthConfig { queries, ..SynthConfig::default() };
-                let (loss, epochs, scorer) = (LossSpec::parse(loss), self.repeats as usize, scorer.clone());
-                let bench = TrainBench { scorer, loss, data, batch, path, epochs };
-                let mut row = during(&format!("training {scorer_name} on {name}"), || bench.run(device, name))?;
+                let run = || bench.run(&scorer, path, self.repeats, device, name);
+                let mut row = during(&format!("training {scorer_name} on {name}"), run)?;
                 row["scorer"] = scorer_name.into();
                 rows.push(row);
             }
@@ -205,12 +152,6 @@ impl BenchArgs {
     fn paths(&self, default: &[OpPath]) -> Vec<OpPath> {
         if self.paths.is_empty() { default.to_vec() } else { self.paths.clone() }
     }
-}
-
-fn serving(bench: &ServingBench, device: &Device, name: &str) -> Result<Vec<Value>> {
-    let work = Work::new(&format!("requests to {name}"));
-    let timed = |rankers: usize| work.now(&format!("requests to {name}, rankers timed: {rankers}"));
-    Ok(bench.run(device, name, timed)?)
 }
 
 /// A column of a benchmark's table: its title, and its cell for a line of JSON.

@@ -7,17 +7,15 @@ use burn_rank::data::{DataError, RankingDataset, folds};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::check::{Check, ISTELLA_MISSING, Kind, Level, Report, SetReport};
 use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::{counted, harmless, plural};
+use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
 use super::{Failure, Result, during, files, input};
 use crate::page::{Table, indented, wrapped};
 
-const READING: &str = include_str!("texts/check.txt").trim_ascii_end();
-
 /// Arguments of `check`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("texts/check.txt").trim_ascii_end())]
 pub struct CheckArgs {
     /// Data files, each checked as one set, or a folder with folds; `-` is standard input
     #[arg(required = true)]
@@ -58,9 +56,8 @@ pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>> {
         })?;
         let several = data.len() > 1;
         let name = |set: &str| if several { format!("{}: {set}", path.display()) } else { set.to_string() };
-        for (set, files) in [("train", chosen.train), ("validation", chosen.validation), ("test", chosen.test)] {
-            sets.push(Set { name: name(set), files });
-        }
+        let of_fold = [("train", chosen.train), ("validation", chosen.validation), ("test", chosen.test)];
+        sets.extend(of_fold.map(|(set, files)| Set { name: name(set), files }));
     }
     Ok(sets)
 }
@@ -79,10 +76,10 @@ pub(super) fn read(reading: &input::ReadArgs, files: &[PathBuf], names: &[String
 
 /// Returns whether reading failed because of the number that marks missing values in the Istella data sets.
 fn is_istellas(error: &anyhow::Error) -> bool {
-    let found = match error.downcast_ref() {
-        Some(DataError::Syntax { found, .. } | DataError::Cell { found, .. }) => found.trim_matches('`'),
-        _ => return false,
+    let Some(DataError::Syntax { found, .. } | DataError::Cell { found, .. }) = error.downcast_ref() else {
+        return false;
     };
+    let found = found.trim_matches('`');
     // Istella's number is rounded up in the text, beyond the largest 64-bit float.
     found.starts_with("1.797693") && found.parse::<f64>().is_ok_and(|value| value >= 0.999_999 * ISTELLA_MISSING)
 }
@@ -105,17 +102,12 @@ impl CheckArgs {
             during(&format!("checking {name}"), || check.add(&name, &data)).map_err(DataError::from)?;
         }
         let report = check.finish();
-        if self.json {
-            writeln!(out, "{}", json!(report))?;
-        } else {
-            write!(out, "{}", render(&report))?;
+        write!(out, "{}", if self.json { format!("{}\n", json!(report)) } else { render(&report) })?;
+        if self.strict && report.problems() > 0 {
+            let found = counted(report.problems(), "problem");
+            return Err(Failure::work(format!("check found {found}, expected none with --strict")));
         }
-        match report.problems() {
-            count if self.strict && count > 0 => {
-                Err(Failure::work(format!("check found {}, expected none with --strict", counted(count, "problem"))))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 
@@ -123,8 +115,7 @@ impl CheckArgs {
 const INDENT: usize = "problem  ".len();
 
 fn render(report: &Report) -> String {
-    let mut table =
-        Table::new(["set", "queries", "documents", "features", "per query", "labels", "missing"].map(String::from));
+    let mut table = Table::new(["set", "queries", "documents", "features", "per query", "labels", "missing"]);
     for set in &report.sets {
         table.row(set.name.as_str(), row(set));
     }
@@ -137,42 +128,28 @@ fn render(report: &Report) -> String {
         text.push('\n');
     }
     for finding in &report.findings {
-        let level = match finding.level {
-            Level::Problem => "problem",
-            Level::Note => "note",
-        };
+        let level = if finding.level == Level::Problem { "problem" } else { "note" };
         let set = if report.sets.len() > 1 { format!("{}: ", finding.set) } else { String::new() };
         let message = harmless(&format!("{set}{}", finding.message)).into_owned();
         text += &format!("{level:7}  {}\n", indented(&message, INDENT));
     }
     let (problems, all) = (report.problems(), report.findings.len());
-    let notes = all - problems;
-    text += &match (problems, notes) {
-        (0, 0) => "\nNothing found.\n".to_string(),
-        _ => format!("\n{}, {}.\n", counted(problems, "problem"), counted(notes, "note")),
-    };
-    text
+    text + &match all {
+        0 => "\nNothing found.\n".to_string(),
+        _ => format!("\n{}, {}.\n", counted(problems, "problem"), counted(all - problems, "note")),
+    }
 }
 
 fn row(set: &SetReport) -> [String; 6] {
-    let statistics = &set.statistics;
-    let (least, median, most) = statistics.length_range;
+    let of = &set.statistics;
+    let counts = [of.queries, of.documents, of.features, of.missing_values];
+    let [queries, documents, features, missing] = counts.map(|count| count.to_string());
+    let (least, median, most) = of.length_range;
     let labels: Vec<f32> = set.labels().collect();
     let labels = match &labels[..] {
         [] => "-".to_string(),
         [label] => label.to_string(),
-        [first, .., last] => format!("{first} to {last} ({})", counted_levels(labels.len())),
+        [first, .., last] => format!("{first} to {last} ({})", counted(labels.len(), "level")),
     };
-    [
-        statistics.queries.to_string(),
-        statistics.documents.to_string(),
-        statistics.features.to_string(),
-        format!("{least}/{median}/{most}"),
-        labels,
-        statistics.missing_values.to_string(),
-    ]
-}
-
-fn counted_levels(levels: usize) -> String {
-    format!("{levels} {}", plural(levels, "level"))
+    [queries, documents, features, format!("{least}/{median}/{most}"), labels, missing]
 }

@@ -1,9 +1,8 @@
 //! `burn-rank clicks` generates click sessions on logged rankings, with inverse propensities as weights, and the
 //! positions of the documents.
 
-use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use burn_rank::data::columnar::Format;
 use burn_rank::data::trec::read_run_scores_from;
@@ -15,13 +14,11 @@ use burn_rank::workbench::text::is_standard_stream;
 use clap::Args;
 
 use super::files::{self, Outputs};
-use super::{Failure, Result, Scored, during, input, to_io};
-
-const MODEL: &str = include_str!("texts/clicks.txt").trim_ascii_end();
+use super::{Result, bail, during, input};
 
 /// Arguments of `clicks`.
 #[derive(Debug, Args)]
-#[command(after_long_help = MODEL)]
+#[command(after_long_help = include_str!("texts/clicks.txt").trim_ascii_end())]
 pub struct ClicksArgs {
     /// MODEL and DATA files, or only DATA files with --scores or --run
     #[arg(value_name = "MODEL DATA", required = true)]
@@ -57,56 +54,46 @@ pub struct ClicksArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    scoring: input::ScoringArgs,
+    pub(super) scoring: input::ScoringArgs,
 }
 
 impl ClicksArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.scope(|| self.generate(out))
-    }
-
-    fn generate(&self, out: &mut dyn Write) -> Result {
-        let model = ClickModel {
-            eta: self.eta,
-            noise: self.noise,
-            sessions: self.sessions,
-            max_weight: self.max_weight,
-            shuffle: self.shuffle,
-            seed: self.seed,
-        };
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
+        let Self { eta, noise, sessions, max_weight, shuffle, seed, .. } = *self;
+        let model = ClickModel { eta, noise, sessions, max_weight, shuffle, seed };
         model.check()?;
         if is_standard_stream(&self.out) {
-            return Err(Failure::input("--out -: expected a file; weights and positions are written next to it"));
+            bail!("--out -: expected a file; weights and positions are written next to it");
         }
         if Format::from_path(&self.out).is_some() || separator_of_name(&self.out).is_some() {
             let expected = "expected a name for LETOR text, as in clicks.txt, since clicks are not written as a table";
-            return Err(Failure::input(format!("--out {}: {expected}", self.out.display())));
+            bail!("--out {}: {expected}", self.out.display());
         }
-        let (weights, positions) = (beside(&self.out, ".weight"), beside(&self.out, ".position"));
+        let [weights, positions] = [".weight", ".position"].map(|ending| {
+            let mut name = self.out.clone().into_os_string();
+            name.push(ending);
+            PathBuf::from(name)
+        });
         let logged_by = self.scores.as_ref().or(self.run.as_ref());
         let mut outputs = Outputs::of_reading(self.files.iter().chain(logged_by))?;
-        outputs.add("--out", &self.out)?;
-        outputs.add("--out", &weights)?;
-        outputs.add("--out", &positions)?;
+        [&self.out, &weights, &positions].into_iter().try_for_each(|path| outputs.add("--out", path))?;
         let (data, scores) = self.logged()?;
         let Clicks { data, sessions, clicks, clipped, .. } =
             during("making clicks", || model.sessions(&data, &scores))?;
         files::commit([
-            files::prepare(&weights, |mut file| data.write_document_weights(&mut file).map_err(to_io))?,
-            files::prepare(&positions, |mut file| data.write_positions(&mut file).map_err(to_io))?,
-            files::prepare(&self.out, |mut file| data.write_letor(&mut file).map_err(to_io))?,
+            files::prepare(&weights, |mut file| data.write_document_weights(&mut file).map_err(files::to_io))?,
+            files::prepare(&positions, |mut file| data.write_positions(&mut file).map_err(files::to_io))?,
+            files::prepare(&self.out, |mut file| data.write_letor(&mut file).map_err(files::to_io))?,
         ])?;
         let with_clicks = data.queries();
         if self.json {
             let found = json!({
                 "sessions": sessions, "sessions_with_clicks": with_clicks, "clicks": clicks, "clipped_weights": clipped
             });
-            writeln!(out, "{found}")?;
-        } else {
-            writeln!(out, "{with_clicks} of {sessions} sessions have a click and are written")?;
-            writeln!(out, "{clicks} clicks, {clipped} of them with a weight clipped to {}", self.max_weight)?;
+            return Ok(writeln!(out, "{found}")?);
         }
-        Ok(())
+        writeln!(out, "{with_clicks} of {sessions} sessions have a click and are written")?;
+        Ok(writeln!(out, "{clicks} clicks, {clipped} of them with a weight clipped to {max_weight}")?)
     }
 
     /// Returns the logged data and their logged scores, by which the documents were ranked when users saw them.
@@ -116,29 +103,9 @@ impl ClicksArgs {
             let scores = read_run_scores_from(input::text(run)?, &data)?;
             return Ok((data, scores));
         }
-        let (data, scored) = match (&self.scores, self.files.as_slice()) {
-            (Some(scores), files) => {
-                let data = self.scoring.reading.read(files, None)?;
-                let scored = Scored::from_file(scores, &data)?;
-                (data, scored)
-            }
-            (None, [model, files @ ..]) if !files.is_empty() => {
-                let device = self.scoring.device()?;
-                let ranker = input::ranker(model, &device)?;
-                let data = self.scoring.reading.read(files, Some((model, &ranker)))?;
-                let scored = Scored::by_ranker(model, &ranker, &data, &device)?;
-                (data, scored)
-            }
-            _ => return Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or --run FILE DATA")),
-        };
+        let usage = "expected MODEL DATA, --scores FILE DATA, or --run FILE DATA";
+        let (data, scored) = self.scoring.scored(self.scores.as_deref(), &self.files, usage)?;
         let scores = scored.rankings(&data, &Convention::default()).scores.to_vec();
         Ok((data, scores))
     }
-}
-
-/// Returns the path of a file next to the clicks.
-fn beside(out: &Path, ending: &str) -> PathBuf {
-    let mut name = OsString::from(out);
-    name.push(ending);
-    PathBuf::from(name)
 }

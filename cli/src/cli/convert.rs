@@ -1,5 +1,7 @@
 //! `burn-rank convert` converts rankers to and from the formats of other systems, and data to tables or text.
 
+use std::borrow::Borrow;
+use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -8,11 +10,11 @@ use burn_rank::data::columnar::Format;
 use burn_rank::ranker::{ExportFormat, Ranker};
 use burn_rank::workbench::ranker::{EXPORTS, ExportEntry};
 use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
-use burn_rank::workbench::{FileKind, atomic_file, separator_of_name};
+use burn_rank::workbench::{FileKind, separator_of_name};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-use super::{Context, Failure, Result, files, input, terminal, to_io};
+use super::{Failure, Result, bail, ensure, files, input, terminal};
 use crate::experiment::RANKER;
 
 /// Arguments of `convert`.
@@ -36,12 +38,13 @@ pub struct ConvertArgs {
 impl ConvertArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let format = Format::from_path(&self.out);
-        if format.is_none() && !is_data(&self.from) {
+        // The name says what the file holds, or else its first bytes.
+        let is_named = Format::from_path(&self.from).is_some() || separator_of_name(&self.from).is_some();
+        let is_data = is_named || FileKind::of_file(&self.from).is_some_and(FileKind::is_data);
+        if format.is_none() && (is_standard_stream(&self.from) || !is_data) {
             return self.convert_ranker(out);
         }
-        if self.format.is_some() {
-            return Err(Failure::input("--format: expected a ranker to convert, found data"));
-        }
+        ensure!(self.format.is_none(), "--format: expected a ranker to convert, found data");
         self.convert_data(format, out)
     }
 
@@ -51,8 +54,7 @@ impl ConvertArgs {
         input::not_over("convert", &self.out, &[&self.from], "is read")?;
         let (from, extension) = (self.from.display(), self.out.extension());
         if !is_standard_stream(&self.from) && is_ranker(&self.from) {
-            let found = "found a name for a table";
-            return Err(Failure::input(format!("{place}: {found}, expected one for the ranker {from}: {}", names())));
+            bail!("{place}: found a name for a table, expected one for the ranker {from}: {}", names());
         }
         let is_table = FileKind::of_file(&self.from)
             .is_none_or(|kind| !matches!(kind, FileKind::Letor | FileKind::Gzip))
@@ -60,14 +62,14 @@ impl ConvertArgs {
         let names = if is_table { ".arrow, .parquet or .txt" } else { ".arrow or .parquet" };
         if format.is_none() && !(is_table && extension.is_some_and(|extension| extension == "txt")) {
             let what = if is_table { "the table" } else { "the text" };
-            return Err(Failure::input(format!("{place}: expected a name that ends in {names} for {what} {from}")));
+            bail!("{place}: expected a name that ends in {names} for {what} {from}");
         }
         let data = self.reading.read(std::slice::from_ref(&self.from), None)?;
         let has_more =
             !(data.query_weights.is_empty() && data.document_weights.is_empty() && data.positions.is_empty());
         if format.is_none() && has_more {
             let expected = "a name that ends in .arrow or .parquet: text keeps weights and positions in separate files";
-            return Err(Failure::input(format!("{place}: expected {expected}")));
+            bail!("{place}: expected {expected}");
         }
         let counts = [(data.queries(), "query"), (data.documents(), "document"), (data.feature_count, "feature")];
         let shape = counts.map(|(count, what)| counted(count, what)).join(", ");
@@ -77,7 +79,7 @@ impl ConvertArgs {
                 Some(format) => data.write_columnar(format, file),
                 None => data.write_letor(&mut file),
             };
-            written.map_err(to_io)
+            written.map_err(files::to_io)
         })?;
         let bytes = self.out.metadata().map_or(0, |about| about.len());
         let format = format.map_or_else(|| "LETOR text".to_owned(), |format| format.to_string());
@@ -90,20 +92,18 @@ impl ConvertArgs {
     }
 
     fn convert_ranker(&self, out: &mut dyn Write) -> Result {
-        if !self.reading.is_default() {
-            return Err(Failure::input("--missing and --read: expected data to convert, found a ranker"));
-        }
+        ensure!(self.reading.is_default(), "--missing and --read: expected data to convert, found a ranker");
         input::not_over("convert", &self.out, &[input::ranker_file(&self.from)], "is the ranker")?;
         let ranker = input::ranker(&self.from, &Device::flex())?;
         let format = self.format(&ranker)?;
         let (name, bytes) = match format {
-            Some(format) => (format.to_string(), ranker.export(format).context(self.from.display())?),
-            None => ("a saved ranker".to_string(), ranker.to_bytes()),
+            Some(format) => (format.to_string(), ranker.export(format)),
+            None => ("a saved ranker".to_string(), Ok(ranker.to_bytes())),
         };
+        let bytes = bytes.map_err(|error| Failure::from(error).context(self.from.display()))?;
         let notes = format.map_or(Vec::new(), |format| ranker.export_notes(format));
-        let place = self.out.display();
-        atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
-        let (place, features) = (place.to_string(), counted(ranker.features(), "feature"));
+        files::write(&self.out, |file| file.write_all(&bytes))?;
+        let (place, features) = (self.out.display().to_string(), counted(ranker.features(), "feature"));
         writeln!(out, "{}: {name}, {features}, {} bytes", harmless(&place), bytes.len())?;
         for note in notes {
             terminal::say(format_args!("note: {place}: {note}"));
@@ -122,21 +122,13 @@ impl ConvertArgs {
         }
         let format = ExportFormat::from_path(&self.out, ranker.model());
         let sharing = unique(EXPORTS.iter().filter(|entry| entry.extension == extension), |entry| entry.name);
-        let expected = match &sharing[..] {
-            [] => format!("expected {}", names()),
-            formats => {
-                format!("several formats are {}, expected --format {}", extension.to_uppercase(), any_of(formats))
-            }
-        };
-        format.map(Some).ok_or_else(|| Failure::input(format!("{}: {expected}", self.out.display())))
+        let (place, of_name) = (self.out.display(), extension.to_uppercase());
+        match format {
+            None if sharing.is_empty() => bail!("{place}: expected {}", names()),
+            None => bail!("{place}: several formats are {of_name}, expected --format {}", any_of(&sharing)),
+            format => Ok(format),
+        }
     }
-}
-
-/// Returns whether a file holds data, judging by its name or else by its first bytes.
-fn is_data(path: &Path) -> bool {
-    let begins = || FileKind::of_file(path).is_some_and(FileKind::is_data);
-    let is_named = || Format::from_path(path).is_some() || separator_of_name(path).is_some();
-    !is_standard_stream(path) && (is_named() || begins())
 }
 
 /// Returns whether a file or folder holds a ranker.
@@ -166,7 +158,7 @@ fn unique<'a, T: PartialEq>(entries: impl IntoIterator<Item = &'a ExportEntry>, 
 }
 
 /// Joins words to a list such as `a, b or c`.
-fn any_of(words: &[&str]) -> String {
+fn any_of<S: Borrow<str> + Display>(words: &[S]) -> String {
     match words {
         [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
         words => words.concat(),
@@ -175,9 +167,7 @@ fn any_of(words: &[&str]) -> String {
 
 /// Returns the names of output files that determine a ranker's format, in the words of an error message.
 fn names() -> String {
-    let mut extensions = unique(EXPORTS.iter().filter(|entry| entry.by_name), |entry| entry.extension);
-    extensions.push(OWN[1]);
-    let extensions: Vec<String> = extensions.iter().map(|extension| format!(".{extension}")).collect();
-    let extensions: Vec<&str> = extensions.iter().map(String::as_str).collect();
+    let mut extensions = unique(EXPORTS.iter().filter(|entry| entry.by_name), |entry| format!(".{}", entry.extension));
+    extensions.push(format!(".{}", OWN[1]));
     format!("a name that ends in {}, or another name with --format", any_of(&extensions))
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use burn_rank::json::Value;
 use burn_rank::learner::StopReason;
+use burn_rank::ranker::Estimate;
 use burn_rank::workbench::distributed::ProcessGroup;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
@@ -15,8 +16,8 @@ use clap::Args;
 use super::input::not_over;
 use super::progress::Fits;
 use super::{
-    Failure, FolderArgs, Opened, Rounds, RunArgs, during, interrupt_on_signal, read_report, terminal, together,
-    written_to,
+    Failure, FolderArgs, Opened, Result, Rounds, RunArgs, bail, during, interrupt_on_signal, read_report, terminal,
+    together, written_to,
 };
 use crate::experiment::{
     Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination, Experiment,
@@ -80,28 +81,27 @@ pub struct CvArgs {
 }
 
 impl CvArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let start = Instant::now();
         if self.no_out && self.refit.is_none() && self.folder.claim() != Claim::New {
-            return Err(Failure::input("--no-out: found --resume or --overwrite, which need the folder of a run"));
+            bail!("--no-out: found --resume or --overwrite, which need the folder of a run");
         }
         if self.folder.out.is_none() && (self.part.is_some() || self.merge) {
-            return Err(Failure::input("--part and --merge need the folder that the parts share: --out DIR"));
+            bail!("--part and --merge need the folder that the parts share: --out DIR");
         }
         let part: Option<Part> = self.part.as_deref().map(str::parse).transpose()?;
         if self.quiet && self.no_out && self.refit.is_none() && !self.json {
-            return Err(Failure::input("--quiet needs a place for the result: leave out --no-out, or add --json"));
+            bail!("--quiet needs a place for the result: leave out --no-out, or add --json");
         }
         if let (Some(out), Some(refit)) = (&self.folder.out, &self.refit)
-            && [out, refit].map(|path| std::path::absolute(path).ok()).windows(2).all(|both| both[0] == both[1])
+            && std::path::absolute(out).ok() == std::path::absolute(refit).ok()
         {
-            return Err(Failure::input("--refit: found the folder of --out, expected another one"));
+            bail!("--refit: found the folder of --out, expected another one");
         }
-        let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        self.keep()?;
         self.scores.as_deref().map(format_of).transpose().map_err(|refusal| Failure::input(format!("--{refusal}")))?;
-        let keep = Keep { fold_scores: self.scores.is_some(), ..keep };
         together(|group| {
-            let opened = self.run.open_with(None, Experiment::before_grid)?;
+            let opened = self.run.open(None, Experiment::before_grid)?;
             // Checks the folds before a folder is made.
             opened.config.check_folds().map_err(ExperimentError::from)?;
             let several = group.count() > 1;
@@ -109,34 +109,33 @@ impl CvArgs {
                 opened.config.check_parts().map_err(ExperimentError::from)?;
             }
             let work = match part {
-                _ if several => return opened.execution.scope(|| self.in_parts(&opened, group, keep, start, out)),
+                _ if several => return opened.execution.scope(|| self.in_parts(&opened, group, start, out)),
                 Some(part) => Work::Part(part),
                 None if self.merge => Work::Merge,
                 None => Work::Whole,
             };
             opened.execution.scope(|| {
-                let run = self.read(&opened, Some(self.claim(work)), keep)?;
+                let run = self.read(&opened, Some(self.claim(work)))?;
                 self.cross_validate(&run, work, start, out)
             })
         })
     }
 
+    /// Returns which files of the fits are kept.
+    fn keep(&self) -> Result<Keep> {
+        let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        Ok(Keep { fold_scores: self.scores.is_some(), ..keep })
+    }
+
     /// Runs a part of the fits in each process, and merges all results in the first process.
-    fn in_parts(
-        &self,
-        opened: &Opened,
-        group: &ProcessGroup,
-        keep: Keep,
-        start: Instant,
-        out: &mut dyn Write,
-    ) -> Result<(), Failure> {
+    fn in_parts(&self, opened: &Opened, group: &ProcessGroup, start: Instant, out: &mut dyn Write) -> Result {
         let (rank, count) = (group.rank(), group.count());
         if self.folder.out.is_none() || self.part.is_some() || self.merge {
             let what = "--out DIR, the folder that they share; it divides the fits itself, without --part and --merge";
-            return Err(Failure::input(format!("cv in {count} processes needs {what}")));
+            bail!("cv in {count} processes needs {what}");
         }
         agree(group, &opened.config, None)?;
-        let run = self.read(opened, group.leads().then(|| self.folder.claim()), keep)?;
+        let run = self.read(opened, group.leads().then(|| self.folder.claim()))?;
         if group.leads() {
             // Rejects an occupied folder, and creates the folder that the parts share.
             drop(run.open(self.folder.claim())?);
@@ -151,8 +150,9 @@ impl CvArgs {
 
     /// Checks the folders, then reads the data. So an occupied folder is reported before the data are read, and data
     /// that cannot be read leave no folder behind. Without a `claim`, another process looks after the folders.
-    fn read<'a>(&self, opened: &'a Opened, claim: Option<Claim>, keep: Keep) -> Result<Reading<'a>, Failure> {
+    fn read<'a>(&self, opened: &'a Opened, claim: Option<Claim>) -> Result<Reading<'a>> {
         let Opened { document, config, .. } = opened;
+        let keep = self.keep()?;
         if let Some(path) = &self.scores {
             let DataConfig { train, validation, test, teacher, .. } = &config.data;
             let read: Vec<&PathBuf> = train.iter().chain(validation).chain(test).chain(teacher).collect();
@@ -178,15 +178,15 @@ impl CvArgs {
         Ok(Reading { opened, resolved, place, run, keep, plan, refit: refit.transpose()? })
     }
 
-    fn cross_validate(&self, run: &Reading, work: Work, start: Instant, out: &mut dyn Write) -> Result<(), Failure> {
+    fn cross_validate(&self, run: &Reading, work: Work, start: Instant, out: &mut dyn Write) -> Result {
         let Opened { config, device, .. } = run.opened;
         let mut folder = run.open(self.claim(work))?;
-        let is_silent = self.quiet || self.json || matches!(work, Work::Merge);
-        if let Some(folder) = folder.as_ref().filter(|folder| !(folder.is_finished() || is_silent)) {
+        let is_finished = folder.as_ref().is_some_and(OutputFolder::is_finished);
+        let is_silent = is_finished || self.quiet || self.json || matches!(work, Work::Merge);
+        if let Some(folder) = folder.as_ref().filter(|_| !is_silent) {
             terminal::say(format_args!("writing to {}", folder.home().display()));
         }
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
-        let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
         let fits = Fits::new(self.quiet, config.measure.select);
         let options = CrossValidationOptions {
             device,
@@ -194,7 +194,7 @@ impl CvArgs {
             keep: run.keep,
             scores: self.scores.as_deref(),
             jobs: self.jobs.map(usize::from),
-            threads,
+            threads: if on_cpu { rayon::current_num_threads() } else { 1 },
             progress: &|event| fits.show(event),
             interrupt: interrupt_on_signal()?,
         };
@@ -202,23 +202,27 @@ impl CvArgs {
         if let Work::Part(part) = work {
             let done = run.plan.run_part(part, &options);
             fits.end();
-            return self.print_part(part, done?, out);
+            let PartDone { fits, all } = done?;
+            if self.json {
+                writeln!(out, "{}", json!({"part": part.to_string(), "fits": fits, "all": all}))?;
+            } else if !self.quiet {
+                let next = "when all parts are done, --merge puts them together";
+                writeln!(out, "part {part} is done: {fits} of the {all} fits; {next}")?;
+            }
+            return Ok(());
         }
-        let is_finished = folder.as_ref().is_some_and(OutputFolder::is_finished);
         let earlier = folder.as_ref().filter(|_| is_finished).map(|folder| read_report(folder.home())).transpose()?;
-        let done = match (&folder, work) {
-            _ if earlier.is_some() && !run.keep.needs_rankers() && run.refit.is_none() => None,
-            (Some(folder), Work::Merge) => Some(run.plan.merge(folder, &options)),
-            _ => Some(run.plan.run(&options)),
+        let of_cv = |(report, chosen)| (Report::Cv(report), Some(chosen));
+        let done = match (earlier, &folder, work) {
+            (Some(report), ..) if !run.keep.needs_rankers() && run.refit.is_none() => Ok((report, None)),
+            (_, Some(folder), Work::Merge) => run.plan.merge(folder, &options).map(of_cv),
+            _ => run.plan.run(&options).map(of_cv),
         };
         fits.end();
-        let (report, chosen) = match (done.transpose(), &earlier, &folder) {
-            (Ok(Some((report, chosen))), ..) => (Report::Cv(report), Some(chosen)),
-            (Ok(None), Some(earlier), _) => (earlier.clone(), None),
-            (Err(error), _, Some(folder)) => return Err(folder.give_up(error).into()),
-            (Err(error), ..) => return Err(error.into()),
-            (Ok(None), None, _) => return Ok(()),
-        };
+        let (report, chosen) = done.map_err(|error| match &folder {
+            Some(folder) => folder.give_up(error),
+            None => error,
+        })?;
         if let Some(folder) = &mut folder {
             // A fit that was repeated for its ranker may measure differently on a GPU.
             if is_finished && fs::read(folder.file(REPORT))? == json_bytes(&report)? {
@@ -253,11 +257,12 @@ impl CvArgs {
         folder: Option<&OutputFolder>,
         chosen: Option<&Chosen>,
         out: &mut dyn Write,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let result = &report.result;
         let kept = folder.filter(|_| run.keep.any()).map(|folder| (kept(result, run.keep, folder), folder.file(KEPT)));
         let refit = run.refit.as_ref().zip(chosen);
         let home = folder.map(OutputFolder::home);
+        let estimate = || result.estimate(home.map(|home| home.join(REPORT).display().to_string()));
         if self.json {
             let mut record = json!(result);
             record["out"] = json!(home);
@@ -270,7 +275,7 @@ impl CvArgs {
                 record["kept"] = json!({"files": files, "bytes": bytes});
             }
             if let Some((refit, chosen)) = refit {
-                self.refit(result, refit, chosen, run, home)?;
+                self.refit(refit, chosen, run, estimate())?;
                 record["refit"] = Value::from(chosen);
                 record["refit"]["out"] = json!(refit.path);
             }
@@ -287,7 +292,7 @@ impl CvArgs {
             out.flush()?;
         }
         if let Some((refit, chosen)) = refit {
-            let done = self.refit(result, refit, chosen, run, home)?;
+            let done = self.refit(refit, chosen, run, estimate())?;
             if !self.quiet {
                 write!(out, "{}", refitted(chosen, report, &done, &refit.path))?;
             }
@@ -298,44 +303,19 @@ impl CvArgs {
         Ok(())
     }
 
-    /// Trains the chosen setting on all queries.
-    fn refit(
-        &self,
-        result: &CrossValidation,
-        refit: &Refit,
-        chosen: &Chosen,
-        run: &Reading,
-        home: Option<&Path>,
-    ) -> Result<FinishedRun, Failure> {
+    /// Trains the chosen setting on all queries. `estimate` is what the cross-validation says about the ranker.
+    fn refit(&self, refit: &Refit, chosen: &Chosen, run: &Reading, estimate: Estimate) -> Result<FinishedRun> {
         let (document, config) = chosen.configuration(&refit.data)?;
         let rounds = Rounds::new(self.quiet, config.measure.select);
         let (device, group) = (&run.opened.device, ProcessGroup::default());
         let fit = TrainRun::open(Instant::now(), &document, config, device, &refit.to, &group)?;
         rounds.read();
-        let report = home.map(|home| home.join(REPORT).display().to_string());
-        let fit = fit.with_estimate(result.estimate(report));
-        let done = fit.fit(&rounds, interrupt_on_signal()?, &write_reports)?;
-        match done.report.fit.stop {
-            StopReason::Interrupted => Err(Failure::work(format!(
-                "interrupted; the model so far is in {}, the same command with --resume continues",
-                refit.path.display()
-            ))),
-            _ => Ok(done),
+        let done = fit.with_estimate(estimate).fit(&rounds, interrupt_on_signal()?, &write_reports)?;
+        if done.report.fit.stop == StopReason::Interrupted {
+            let place = format!("the model so far is in {}", refit.path.display());
+            return Err(Failure::work(format!("interrupted; {place}, the same command with --resume continues")));
         }
-    }
-
-    /// Prints how many fits of a part are finished.
-    fn print_part(&self, part: Part, done: PartDone, out: &mut dyn Write) -> Result<(), Failure> {
-        let PartDone { fits, all } = done;
-        if self.json {
-            writeln!(out, "{}", json!({"part": part.to_string(), "fits": fits, "all": all}))?;
-        } else if !self.quiet {
-            writeln!(
-                out,
-                "part {part} is done: {fits} of the {all} fits; when all parts are done, --merge puts them together"
-            )?;
-        }
-        Ok(())
+        Ok(done)
     }
 }
 
@@ -361,14 +341,13 @@ struct Refit {
 
 impl Reading<'_> {
     /// Opens the folder of the run, if there is one.
-    fn open(&self, claim: Claim) -> Result<Option<OutputFolder>, Failure> {
+    fn open(&self, claim: Claim) -> Result<Option<OutputFolder>> {
         let Some(place) = &self.place else { return Ok(None) };
         let folder = OutputFolder::open(place, &self.run, &self.resolved, claim)?;
         let whole = |path: &Path| path.canonicalize().ok();
         if self.refit.as_ref().is_some_and(|refit| whole(&refit.path) == whole(folder.home())) {
             folder.abandon();
-            let found = folder.home().display();
-            return Err(Failure::input(format!("--refit: found {found}, the folder of the cross-validation itself")));
+            bail!("--refit: found {}, the folder of the cross-validation itself", folder.home().display());
         }
         Ok(Some(folder))
     }
@@ -376,7 +355,7 @@ impl Reading<'_> {
 
 /// Checks, before any work starts, that a refit may write to the folder. Returns what may happen to a run in it: with
 /// `--resume`, a refit that has not begun is new.
-fn check_refit(path: &Path, run: &Identity, claim: Claim) -> Result<Claim, Failure> {
+fn check_refit(path: &Path, run: &Identity, claim: Claim) -> Result<Claim> {
     let check = |claim| OutputFolder::check(&Place::Folder(path.to_path_buf()), &run.refit(), claim);
     match check(claim) {
         Ok(()) => Ok(claim),
@@ -387,16 +366,13 @@ fn check_refit(path: &Path, run: &Identity, claim: Claim) -> Result<Claim, Failu
 
 /// Describes, for the terminal, which setting a refit used and where its ranker is.
 fn refitted(chosen: &Chosen, report: &CrossValidationReport, done: &FinishedRun, path: &Path) -> String {
-    let (least, most) = (chosen.best_rounds.iter().min(), chosen.best_rounds.iter().max());
-    let rounds = match (least, most) {
-        (Some(least), Some(most)) if least != most => format!(", the median of {least} to {most}"),
-        _ => String::new(),
-    };
     let name = report.standings().into_iter().find(|standing| standing.setting == chosen.setting);
     let name = name.map(|standing| format!(": {}", harmless(&standing.name))).unwrap_or_default();
-    let long = match chosen.is_ensemble() {
-        true => "the median best rounds of each member".to_string(),
-        false => format!("{}{rounds}", counted(chosen.round(), "round")),
+    let rounds = counted(chosen.round(), "round");
+    let long = match (chosen.best_rounds.iter().min(), chosen.best_rounds.iter().max()) {
+        _ if chosen.is_ensemble() => "the median best rounds of each member".to_string(),
+        (Some(least), Some(most)) if least != most => format!("{rounds}, the median of {least} to {most}"),
+        _ => rounds,
     };
     let line = format!(
         "refit{name}, trained on {} for {long}; {} {}. It has no test value; the means above are its estimate.",
@@ -409,12 +385,12 @@ fn refitted(chosen: &Chosen, report: &CrossValidationReport, done: &FinishedRun,
 
 /// Returns the files that a cross-validation kept, relative to the folder of the run, and their bytes.
 fn kept(result: &CrossValidation, keep: Keep, folder: &OutputFolder) -> (Vec<String>, u64) {
-    let of_fold = |fold: &FoldResult| -> Vec<String> {
-        result.seeds.iter().flat_map(|seed| keep.files(fold.fold, *seed)).collect()
+    let of_fold = |fold: &FoldResult| {
+        let fold = fold.fold;
+        result.seeds.iter().flat_map(move |seed| keep.files(fold, *seed))
     };
     let files: Vec<String> = result.folds.iter().flat_map(of_fold).collect();
-    let size = |name: &String| fs::metadata(folder.file(name)).map_or(0, |there| there.len());
-    let bytes = files.iter().map(size).sum();
+    let bytes = files.iter().map(|name| fs::metadata(folder.file(name)).map_or(0, |there| there.len())).sum();
     (files, bytes)
 }
 
@@ -427,9 +403,8 @@ fn trials(result: &CrossValidation) -> String {
     for fold in result.folds.iter().filter(|fold| !fold.trials.is_empty()) {
         let (all, shown) = (fold.trials.len(), fold.trials.len().min(TRIALS));
         text += &format!("\nfold {}, the best {shown} of {all} trials, the first selected\n", fold.fold);
-        let keys: Vec<&String> = fold.trials[0].values.keys().collect();
-        let first = ["trial", "validation", "rounds"].map(String::from);
-        let mut table = Table::new(first.into_iter().chain(keys.iter().map(|key| key.to_string())));
+        let keys: Vec<&str> = fold.trials[0].values.keys().map(String::as_str).collect();
+        let mut table = Table::new(["trial", "validation", "rounds"].into_iter().chain(keys.iter().copied()));
         for trial in fold.ranked_trials().into_iter().take(TRIALS) {
             let first = [measured(trial.validation), trial.rounds.to_string().into()];
             let values = keys.iter().map(|key| trial.values.get(*key).map(ToString::to_string).unwrap_or_default());
@@ -466,18 +441,12 @@ fn points(report: &CrossValidationReport) -> String {
 
 fn render(report: &CrossValidationReport) -> String {
     let result = &report.result;
-    let mut text = format!(
-        "{}: {} convention, {}, {} empty, {}\n",
-        harmless(&result.name),
-        result.convention.name,
-        counted(result.queries, "test query"),
-        result.empty_queries,
-        counted(result.seeds.len(), "seed")
-    );
-    let names: Vec<&String> = result.measures.keys().collect();
-    let mut table = Table::new(
-        ["fold".to_string(), result.selected_on.clone()].into_iter().chain(names.iter().map(|n| n.to_string())),
-    );
+    let CrossValidation { convention, empty_queries: empty, .. } = result;
+    let (queries, seeds) = (counted(result.queries, "test query"), counted(result.seeds.len(), "seed"));
+    let name = harmless(&result.name);
+    let mut text = format!("{name}: {} convention, {queries}, {empty} empty, {seeds}\n", convention.name);
+    let names: Vec<&str> = result.measures.keys().map(String::as_str).collect();
+    let mut table = Table::new(["fold", &result.selected_on].into_iter().chain(names.iter().copied()));
     let cells =
         |measures: &Measures| -> Vec<Cell> { names.iter().map(|name| measured(measures[*name].as_f64())).collect() };
     for fold in &result.folds {
@@ -494,12 +463,8 @@ fn render(report: &CrossValidationReport) -> String {
     mean("std. error", cells(&result.standard_errors));
     text += &table.text();
     text += &trials(result);
-    let unfinished: Vec<String> = result
-        .folds
-        .iter()
-        .filter(|fold| fold.stops.contains(&StopReason::NotConverged))
-        .map(|fold| fold.fold.to_string())
-        .collect();
+    let unfinished = result.folds.iter().filter(|fold| fold.stops.contains(&StopReason::NotConverged));
+    let unfinished: Vec<String> = unfinished.map(|fold| fold.fold.to_string()).collect();
     if !unfinished.is_empty() {
         text += &format!("not converged (the best iterate is used): fold {}\n", unfinished.join(", "));
     }

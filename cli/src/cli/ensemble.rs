@@ -5,22 +5,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use burn_rank::data::RankingDataset;
 use burn_rank::measure::{Convention, Measure, evaluate};
 use burn_rank::ranker::{Member, Members, Metadata, Ranker};
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::{Args, ValueEnum};
 
-use super::{Failure, Result, Scored, during, files, input};
+use super::{Result, Scored, bail, during, files, input};
 use crate::experiment::{CARD, Claim, Identity, OutputFolder, Place, RANKER, RunKind};
 use crate::page::Table;
 
-const READING: &str = include_str!("texts/ensemble.txt").trim_ascii_end();
-
 /// Arguments of `ensemble`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("texts/ensemble.txt").trim_ascii_end())]
 pub struct EnsembleArgs {
     /// Two or more rankers of the same features: saved ones, folders of `train` runs, or files of LightGBM, XGBoost,
     /// CatBoost or RankLib
@@ -48,7 +45,7 @@ pub struct EnsembleArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    scoring: input::ScoringArgs,
+    pub(super) scoring: input::ScoringArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -62,12 +59,11 @@ enum Standardize {
 /// The means of the measures on the validation queries.
 type Means = Vec<(Measure, f64)>;
 
-impl EnsembleArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.scope(|| self.join(out))
-    }
+/// The number of validation queries, if there are some, and the convention of the measures.
+type On<'a> = Option<(usize, &'a Convention)>;
 
-    fn join(&self, out: &mut dyn Write) -> Result {
+impl EnsembleArgs {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
         let place = Place::Folder(self.out.clone());
         OutputFolder::check(&place, &Identity::new(RunKind::Files, NAME), Claim::New)?;
         let read: Vec<PathBuf> = self.rankers.iter().map(|path| input::ranker_file(path)).collect();
@@ -76,41 +72,77 @@ impl EnsembleArgs {
         let measures = input::measures(&self.measures, "ndcg@10")?;
         let device = self.scoring.device()?;
         let members = self.members(&device)?;
-        let first = &first_own(&members).ranker;
-        let data = match &self.data[..] {
-            [] => None,
-            files => Some(self.scoring.reading.read(files, Some((&self.out, first)))?),
-        };
-        let convention = match &self.convention {
-            Some(text) => input::convention(text)?,
-            None => first.metadata().convention.clone(),
-        };
+        // A ranker of another system does not know how its training data were read.
+        let own = members.members().iter().find(|member| !member.ranker.metadata().is_imported());
+        let first = &own.unwrap_or(&members.members()[0]).ranker;
+        let read = || self.scoring.reading.read(&self.data, Some((&self.out, first)));
+        let data = (!self.data.is_empty()).then(read).transpose()?;
+        let own = || Ok(first.metadata().convention.clone());
+        let convention = self.convention.as_deref().map_or_else(own, input::convention)?;
         let members = match (self.standardize, &data) {
             (Standardize::Query, _) => members,
             (Standardize::Fixed, Some(data)) => {
                 during("standardizing", || members.with_fixed_deviations(data, &device))?
             }
             (Standardize::Fixed, None) => {
-                return Err(Failure::input("--standardize fixed: expected --data with validation queries"));
+                bail!("--standardize fixed: expected --data with validation queries");
             }
         };
         let ranker = Ranker::of_members(members.clone())?;
-        let means = |(path, ranker): (&Path, &Ranker)| match &data {
-            Some(data) => means(path, ranker, data, (&measures, &convention), &device),
-            None => Ok(Vec::new()),
+        let means = |path: &Path, ranker: &Ranker| -> Result<Means> {
+            let Some(data) = &data else { return Ok(Vec::new()) };
+            let scored = Scored::by_ranker(path, ranker, data, &device)?;
+            let rankings = scored.rankings(data, &convention);
+            Ok(during("measuring", || evaluate(&rankings, &measures, &convention))?.means)
         };
-        let rankers = self.rankers.iter().zip(members.members());
-        let own = rankers.map(|(path, member)| means((path, &member.ranker))).collect::<Result<_>>()?;
-        let all = means((&self.out, &ranker))?;
+        let rows = self.rankers.iter().zip(members.members());
+        let rows = rows.map(|(path, member)| Ok((member, means(path, &member.ranker)?))).collect::<Result<Vec<_>>>()?;
+        let all = means(&self.out, &ranker)?;
         let measured = all.iter().map(|(measure, value)| (format!("validation {measure}"), *value)).collect();
         let metadata = Metadata { measures: measured, convention: convention.clone(), ..ranker.metadata().clone() };
-        self.write(&ranker.with_metadata(metadata)?)?;
-        let on = data.as_ref().map(|data| (data.queries(), convention));
-        let joined = Joined { place: &self.out, members, own, all, on };
-        match self.json {
-            true => joined.print_json(out),
-            false => joined.print(out),
+        let ranker = ranker.with_metadata(metadata)?;
+        let mut folder = OutputFolder::of_files(&self.out, NAME)?;
+        let name = self.out.file_name().map_or(NAME.into(), |name| name.to_string_lossy());
+        let files = [ranker.to_bytes(), ranker.card(&name).into_bytes()];
+        folder.write_together(&[RANKER, CARD], |number, file| file.write_all(&files[number]))?;
+        folder.finish()?;
+        let on = data.as_ref().map(|data| (data.queries(), &convention));
+        if !self.json {
+            return self.print(&rows, &all, on, out);
         }
+        let named = |means: &Means| -> BTreeMap<String, f64> {
+            means.iter().map(|(measure, value)| (measure.to_string(), *value)).collect()
+        };
+        let rows = rows.iter().enumerate().map(|(number, (member, means))| {
+            let deviation = members.fixed_deviations().map(|deviations| deviations[number]);
+            json!({"name": member.name, "weight": member.weight, "deviation": deviation, "measures": named(means)})
+        });
+        let standardize = if members.fixed_deviations().is_some() { "fixed" } else { "query" };
+        let record = json!({
+            "out": self.out, "standardize": standardize, "members": rows.collect::<Vec<_>>(), "measures": named(&all),
+            "queries": on.map(|(queries, _)| queries), "convention": on.map(|(_, convention)| convention),
+        });
+        Ok(writeln!(out, "{record}")?)
+    }
+
+    /// Prints the means of each member, and those of all.
+    fn print(&self, rows: &[(&Member, Means)], all: &Means, on: On, out: &mut dyn Write) -> Result {
+        let total: f64 = rows.iter().map(|(member, _)| member.weight).sum();
+        let head = all.iter().map(|(measure, _)| measure.to_string());
+        let mut table = Table::new(["ranker".to_string(), "weight".to_string()].into_iter().chain(head));
+        let cells = |weight: String, means: &Means| {
+            [weight].into_iter().chain(means.iter().map(|(_, value)| format!("{value:.4}"))).collect::<Vec<_>>()
+        };
+        for (member, means) in rows {
+            table.row(harmless(&member.name).into_owned(), cells(format!("{:.4}", member.weight / total), means));
+        }
+        if let Some((queries, convention)) = on {
+            table.row("all", cells("1".to_string(), all));
+            writeln!(out, "{}, {} convention", counted(queries, "validation query"), convention.name)?;
+        }
+        write!(out, "{}", table.text())?;
+        let [folder, card] = [&self.out, &self.out.join(CARD)].map(|path| path.display().to_string());
+        Ok(writeln!(out, "written to {}, its card is {}", harmless(&folder), harmless(&card))?)
     }
 
     /// Loads the rankers and joins those that read data in the same way.
@@ -118,115 +150,29 @@ impl EnsembleArgs {
         let weights = match self.weights.len() {
             0 => vec![1.0; self.rankers.len()],
             found if found != self.rankers.len() => {
-                let expected = format!("{}, one for each ranker", self.rankers.len());
-                return Err(Failure::input(format!("--weights: found {found}, expected {expected}")));
+                bail!("--weights: found {found}, expected {}, one for each ranker", self.rankers.len())
             }
             _ => self.weights.clone(),
         };
         let names = files::names(&self.rankers);
-        let mut members = Vec::with_capacity(weights.len());
-        for ((path, name), weight) in self.rankers.iter().zip(names).zip(weights) {
-            members.push(Member { name, weight, ranker: input::ranker(path, device)? });
-        }
-        let members = Members::new(members)?;
-        let reading = |number: usize| {
-            let loaded = (&*self.rankers[number], &members.members()[number].ranker);
-            self.scoring.reading.reading(Some(loaded))
+        let member = |((path, name), weight): ((&PathBuf, String), f64)| {
+            Ok(Member { name, weight, ranker: input::ranker(path, device)? })
         };
-        let is_imported = |number: usize| members.members()[number].ranker.metadata().is_imported();
-        let known: Vec<usize> = (0..self.rankers.len()).filter(|&number| !is_imported(number)).collect();
+        let members = self.rankers.iter().zip(names).zip(weights).map(member).collect::<Result<_>>()?;
+        let members = Members::new(members)?;
+        let known = self.rankers.iter().zip(members.members());
+        let known: Vec<_> = known.filter(|(_, member)| !member.ranker.metadata().is_imported()).collect();
+        let reading = |(path, member): (&PathBuf, &Member)| self.scoring.reading.reading(Some((path, &member.ranker)));
         for pair in known.windows(2) {
             if !reading(pair[0])?.is_as(&reading(pair[1])?) {
-                let [first, other] = [pair[0], pair[1]].map(|number| &members.members()[number].name);
-                let found = format!("member `{other}`: found other columns, or another treatment of missing values");
-                return Err(Failure::input(format!("{found}, expected those of member `{first}`")));
+                let found = "found other columns, or another treatment of missing values";
+                let [(_, first), (_, other)] = [pair[0], pair[1]];
+                bail!("member `{}`: {found}, expected those of member `{}`", other.name, first.name);
             }
         }
         Ok(members)
-    }
-
-    fn write(&self, ranker: &Ranker) -> Result {
-        let mut folder = OutputFolder::of_files(&self.out, NAME)?;
-        let name = self.out.file_name().map_or(NAME.into(), |name| name.to_string_lossy());
-        let files = [ranker.to_bytes(), ranker.card(&name).into_bytes()];
-        folder.write_together(&[RANKER, CARD], |number, file| file.write_all(&files[number]))?;
-        Ok(folder.finish()?)
-    }
-}
-
-/// The first ranker that knows how its training data were read, or else the first one.
-fn first_own(members: &Members) -> &Member {
-    let members = members.members();
-    members.iter().find(|member| !member.ranker.metadata().is_imported()).unwrap_or(&members[0])
-}
-
-/// The result of the command.
-struct Joined<'a> {
-    place: &'a Path,
-    members: Members,
-    /// The means of each member.
-    own: Vec<Means>,
-    /// The means of the ensemble.
-    all: Means,
-    /// The number of validation queries, and the convention of the measures.
-    on: Option<(usize, Convention)>,
-}
-
-impl Joined<'_> {
-    fn print(&self, out: &mut dyn Write) -> Result {
-        let Self { place, members, own, all, on } = self;
-        let total: f64 = members.members().iter().map(|member| member.weight).sum();
-        let head = all.iter().map(|(measure, _)| measure.to_string());
-        let mut table = Table::new(["ranker".to_string(), "weight".to_string()].into_iter().chain(head));
-        let cells = |means: &Means| means.iter().map(|(_, value)| format!("{value:.4}")).collect::<Vec<_>>();
-        for (member, means) in members.members().iter().zip(own) {
-            let weight = vec![format!("{:.4}", member.weight / total)];
-            table.row(harmless(&member.name).into_owned(), [weight, cells(means)].concat());
-        }
-        if on.is_some() {
-            table.row("all", [vec!["1".to_string()], cells(all)].concat());
-        }
-        if let Some((queries, convention)) = on {
-            writeln!(out, "{}, {} convention", counted(*queries, "validation query"), convention.name)?;
-        }
-        write!(out, "{}", table.text())?;
-        let folder = place.display().to_string();
-        let card = place.join(CARD).display().to_string();
-        Ok(writeln!(out, "written to {}, its card is {}", harmless(&folder), harmless(&card))?)
-    }
-
-    fn print_json(&self, out: &mut dyn Write) -> Result {
-        let Self { place, members, own, all, on } = self;
-        let named = |means: &Means| -> BTreeMap<String, f64> {
-            means.iter().map(|(measure, value)| (measure.to_string(), *value)).collect()
-        };
-        let rows = members.members().iter().zip(own).enumerate().map(|(number, (member, means))| {
-            let deviation = members.fixed_deviations().map(|deviations| deviations[number]);
-            json!({
-                "name": member.name, "weight": member.weight, "deviation": deviation, "measures": named(means),
-            })
-        });
-        let standardize = if members.fixed_deviations().is_some() { "fixed" } else { "query" };
-        let record = json!({
-            "out": place, "standardize": standardize, "members": rows.collect::<Vec<_>>(),
-            "measures": named(all), "queries": on.as_ref().map(|(queries, _)| queries),
-            "convention": on.as_ref().map(|(_, convention)| convention),
-        });
-        Ok(writeln!(out, "{record}")?)
     }
 }
 
 /// The command by which the folder of an ensemble is known.
 const NAME: &str = "ensemble";
-
-/// Measures a ranker on the validation queries.
-fn means(
-    path: &Path,
-    ranker: &Ranker,
-    data: &RankingDataset,
-    (measures, convention): (&[Measure], &Convention),
-    device: &Device,
-) -> Result<Means> {
-    let scored = Scored::by_ranker(path, ranker, data, device)?;
-    Ok(during("measuring", || evaluate(&scored.rankings(data, convention), measures, convention))?.means)
-}

@@ -10,6 +10,18 @@ use burn_rank::ranker::RankerError;
 
 use crate::experiment::{ExperimentError, OutputError};
 
+/// Returns a failure for bad input from a function, with a message as for `format!`.
+macro_rules! bail {
+    ($($message:tt)*) => { return Err($crate::cli::Failure::input(format_args!($($message)*))) };
+}
+
+/// Returns a failure for bad input from a function unless a condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)*) => { if !$condition { $crate::cli::bail!($($message)*) } };
+}
+
+pub(super) use {bail, ensure};
+
 /// The meaning of the exit codes.
 pub(super) const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input, 130 stopped at once by Ctrl-C.";
 
@@ -44,14 +56,11 @@ impl Failure {
         use io::ErrorKind::{
             AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
         };
+        let of_place =
+            [AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem];
         let error = error.into();
-        match error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind) {
-            Some(
-                AlreadyExists | InvalidInput | IsADirectory | NotADirectory | NotFound | PermissionDenied
-                | ReadOnlyFilesystem,
-            ) => Failure::Input(error),
-            _ => Failure::Work(error),
-        }
+        let kind = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+        if kind.is_some_and(|kind| of_place.contains(&kind)) { Failure::Input(error) } else { Failure::Work(error) }
     }
 
     /// Prefixes the message with what the command was doing, or with the file that it was working on.
@@ -62,18 +71,6 @@ impl Failure {
             Failure::Work(error) => Failure::Work(error.context(what)),
             Failure::ClosedPipe => Failure::ClosedPipe,
         }
-    }
-}
-
-/// Turns errors into failures, and adds what the command was doing.
-pub trait Context<T> {
-    /// Returns the value of `Ok`, or adds `what` to the start of the error's message.
-    fn context(self, what: impl Display) -> Result<T, Failure>;
-}
-
-impl<T, E: Into<Failure>> Context<T> for Result<T, E> {
-    fn context(self, what: impl Display) -> Result<T, Failure> {
-        self.map_err(|error| error.into().context(what))
     }
 }
 
@@ -166,7 +163,7 @@ mod tests {
     #[test]
     fn a_cause_missing_from_the_message_is_appended() {
         let failed: Result<(), io::Error> = Err(io::ErrorKind::PermissionDenied.into());
-        let failure = failed.map_err(Failure::unwritable).context("ranker.onnx: cannot write").unwrap_err();
+        let failure = Failure::unwritable(failed.unwrap_err()).context("ranker.onnx: cannot write");
         let Failure::Input(error) = failure else { panic!("a place that cannot be used is bad input") };
         assert_eq!(one_line(&error), "ranker.onnx: cannot write: permission denied");
     }
@@ -174,6 +171,6 @@ mod tests {
     #[test]
     fn a_closed_pipe_stays_a_closed_pipe_in_any_context() {
         let closed: Result<(), io::Error> = Err(io::ErrorKind::BrokenPipe.into());
-        assert!(matches!(closed.context("scores"), Err(Failure::ClosedPipe)));
+        assert!(matches!(Failure::from(closed.unwrap_err()).context("scores"), Failure::ClosedPipe));
     }
 }

@@ -7,7 +7,7 @@ use burn_rank::workbench::text::{did_you_mean, nearest};
 use burn_rank::workbench::{CONFIGURATION, names_here};
 use clap::{Args, Command};
 
-use super::{Failure, Result, manual};
+use super::{Result, bail, manual};
 use crate::page::{indented, wrapped};
 
 const ABOUT_CONFIG: &str = "\
@@ -28,18 +28,16 @@ pub struct HelpArgs {
 impl HelpArgs {
     /// Prints help; `root` is the whole command line.
     pub(super) fn run(self, root: Command, out: &mut dyn Write) -> Result {
-        match self.what.split_first() {
-            Some((config, of)) if config == "config" => config_help(of, out),
-            _ => {
-                manual::find("help", &root, &self.what)?;
-                let name = root.get_name().to_string();
-                let arguments = [name].into_iter().chain(self.what).chain(["--help".to_string()]);
-                if let Err(help) = root.try_get_matches_from(arguments) {
-                    write!(out, "{}", help.render())?;
-                }
-                Ok(())
-            }
+        if self.what.first().is_some_and(|first| first == "config") {
+            return config_help(&self.what[1..], out);
         }
+        manual::find("help", &root, &self.what)?;
+        let name = root.get_name().to_string();
+        let arguments = [name].into_iter().chain(self.what).chain(["--help".to_string()]);
+        if let Err(help) = root.try_get_matches_from(arguments) {
+            write!(out, "{}", help.render())?;
+        }
+        Ok(())
     }
 }
 
@@ -84,17 +82,16 @@ impl Row {
     fn new(table: usize, header: &[String], cells: &[String]) -> Self {
         let key = header.iter().position(|title| title == "key");
         let first = key.unwrap_or(0);
-        let cell = |(at, text): (usize, &String)| {
-            let title = header.get(at).map_or("", String::as_str);
+        let cell = |(at, (title, text)): (usize, (&String, &String))| {
             let text = text.trim_end_matches('.');
-            match title {
+            match title.as_str() {
                 _ if at == first || text.is_empty() => None,
                 "meaning" | "what" | "range" | "what is tried" | "value of a feature" => Some(text.to_string()),
                 "default" if text == "required" => Some("required".to_string()),
                 title => Some(format!("{title}: {text}")),
             }
         };
-        let words: Vec<String> = cells.iter().enumerate().filter_map(cell).collect();
+        let words: Vec<String> = header.iter().zip(cells).enumerate().filter_map(cell).collect();
         Self { table, name: cells[first].clone(), is_key: key.is_some(), words: words.join(". ") }
     }
 
@@ -106,8 +103,7 @@ impl Row {
 /// Reads the pages. A heading that two pages have is one section: one page has its words, the other its keys.
 fn sections() -> Vec<Section> {
     let (mut sections, mut above, mut current) = (Vec::<Section>::new(), String::new(), 0);
-    let (mut header, mut table) = (Vec::new(), 0);
-    let (mut in_block, mut begins) = (false, false);
+    let (mut header, mut table, mut in_block, mut begins) = (Vec::new(), 0, false, false);
     for line in CONFIGURATION.iter().flat_map(|page| page.lines()) {
         in_block ^= line.starts_with("```");
         if in_block {
@@ -129,10 +125,10 @@ fn sections() -> Vec<Section> {
                 above.clone_from(&prefix);
             }
             let known = sections.iter().position(|section| section.name == name && section.prefix == prefix);
-            current = known.unwrap_or(sections.len());
-            if known.is_none() {
+            current = known.unwrap_or_else(|| {
                 sections.push(Section { name, prefix, about: String::new(), rows: Vec::new() });
-            }
+                sections.len() - 1
+            });
             begins = true;
         } else if let (Some(section), Some(cells)) = (sections.get_mut(current), cells(line)) {
             if begins {
@@ -205,9 +201,7 @@ fn config_help(of: &[String], out: &mut dyn Write) -> Result {
     }
     let names = sections.iter().map(|section| section.name.as_str());
     let near = did_you_mean(&nearest(&asked, names.chain(sections.iter().flat_map(Section::keys))));
-    Err(Failure::input(format!(
-        "help config: found `{asked}`, expected a section or a key, or nothing for a list{near}"
-    )))
+    bail!("help config: found `{asked}`, expected a section or a key, or nothing for a list{near}")
 }
 
 /// Returns the dotted key of a configuration that a name on the command line means, such as `learner.epochs` for
@@ -228,8 +222,7 @@ fn overview(sections: &[Section], out: &mut dyn Write) -> std::io::Result<()> {
         print(section.rows.iter().take_while(|row| row.table == section.rows[0].table), out)?;
     }
     let with_keys = sections.iter().filter(|section| section.keys().next().is_some() && section.name != "top level");
-    let names: Vec<&str> = with_keys.map(|section| section.name.as_str()).collect();
-    let names = names.join(", ");
+    let names = with_keys.map(|section| section.name.as_str()).collect::<Vec<_>>().join(", ");
     let words = format!("burn-rank help config SECTION prints one of: {names}. SECTION may also be a key.");
     wrapped(&words, WIDTH).iter().try_for_each(|line| writeln!(out, "{line}"))
 }

@@ -16,11 +16,9 @@ use super::{Result, Work, input};
 use crate::experiment::linear_weights;
 use crate::page::Table;
 
-const READING: &str = include_str!("texts/importance.txt").trim_ascii_end();
-
 /// Arguments of `importance`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("texts/importance.txt").trim_ascii_end())]
 pub struct ImportanceArgs {
     /// A saved ranker, or the folder of a `train` run
     model: PathBuf,
@@ -46,7 +44,7 @@ pub struct ImportanceArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    scoring: input::ScoringArgs,
+    pub(super) scoring: input::ScoringArgs,
 }
 
 /// The importance of a feature and its confidence interval.
@@ -63,27 +61,21 @@ struct Row {
 }
 
 impl ImportanceArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.scope(|| self.show(out))
-    }
-
-    fn show(&self, out: &mut dyn Write) -> Result {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
         input::once(&self.data)?;
         let device = self.scoring.device()?;
         let ranker = input::ranker(&self.model, &device)?;
         self.scoring.reading.check(&ranker)?;
         let data = self.scoring.reading.read(&self.data, Some((&self.model, &ranker)))?;
-        let convention = match &self.convention {
-            Some(text) => input::convention(text)?,
-            None => ranker.metadata().convention.clone(),
-        };
+        let own = || Ok(ranker.metadata().convention.clone());
+        let convention = self.convention.as_deref().map_or_else(own, input::convention)?;
         let importance = PermutationImportance { repeats: self.repeats, seed: self.seed, across_queries: self.across };
         let work = Work::of("features", data.feature_count);
         let found =
             importance.of(&ranker, &data, self.measure, &convention, &device, &|features| work.done(features))?;
         drop(work);
-        let rows = (1..).zip(found).map(|(feature, losses)| row(&ranker, feature, losses));
-        let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
+        let row = |(feature, losses)| row(&ranker, feature, losses);
+        let mut rows = (1..).zip(found).map(row).collect::<Result<Vec<_>, _>>()?;
         rows.sort_by(|a, b| b.loss.total_cmp(&a.loss));
 
         if self.json {
@@ -93,15 +85,10 @@ impl ImportanceArgs {
             });
             return Ok(writeln!(out, "{record}")?);
         }
-        writeln!(
-            out,
-            "{} in the {} convention, {}, {} {}",
-            self.measure,
-            convention.name,
-            counted(data.queries(), "query"),
-            counted(self.repeats.get(), "shuffle"),
-            if self.across { "among all documents" } else { "within queries" }
-        )?;
+        let (queries, shuffles) = (counted(data.queries(), "query"), counted(self.repeats.get(), "shuffle"));
+        let among = if self.across { "among all documents" } else { "within queries" };
+        let (measure, convention) = (self.measure, convention.name);
+        writeln!(out, "{measure} in the {convention} convention, {queries}, {shuffles} {among}")?;
         write!(out, "{}", table(&rows).text())?;
         Ok(writeln!(out, "How to read this: burn-rank importance --help")?)
     }

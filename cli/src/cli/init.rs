@@ -12,15 +12,13 @@ use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
 use clap::Args;
 
 use super::check::{Set, read, sets};
-use super::{Failure, Result, input, terminal};
+use super::{Failure, Result, bail, input, terminal};
 use crate::experiment::proposal::{self, Choice, Labels, Seen, Source};
 use crate::page::indented;
 
-const READING: &str = include_str!("texts/init.txt").trim_ascii_end();
-
 /// Arguments of `init`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("texts/init.txt").trim_ascii_end())]
 pub struct InitArgs {
     /// Data files, or a folder with folds
     #[arg(required = true)]
@@ -52,23 +50,20 @@ fn set_of(file: &Path) -> usize {
 impl InitArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         if self.data.iter().any(|path| is_standard_stream(path)) {
-            return Err(Failure::input("init: found `-`, expected files, because the configuration names them"));
+            bail!("init: found `-`, expected files, because the configuration names them");
         }
         let path = self.out.clone().unwrap_or_else(|| self.name());
         let to_output = is_standard_stream(&path);
         if to_output && self.json {
-            return Err(Failure::input(
-                "--json: found --out -, expected a file: standard output can hold only one of the two",
-            ));
+            bail!("--json: found --out -, expected a file: standard output can hold only one of the two");
         }
         if !to_output && path.symlink_metadata().is_ok() {
             return Err(exists(&path));
         }
         let seen = self.look(&path)?;
-        let (choice, _) = seen.choice();
         if seen.teaching() == 0 {
             let message = "found no training query with two labels, expected at least one: there is nothing to learn";
-            return Err(Failure::input(format!("{}: {message}", self.data[0].display())));
+            bail!("{}: {message}", self.data[0].display());
         }
         let command = command(&seen, &path);
         let text = seen.configuration(&command);
@@ -85,14 +80,12 @@ impl InitArgs {
         })?;
         if self.json {
             let record = json!({
-                "out": path.display().to_string(), "choice": choice, "labels": seen.labels(), "sets": seen.sets(),
+                "out": path.display().to_string(), "choice": seen.choice().0, "labels": seen.labels(), "sets": seen.sets(),
                 "train": seen.train, "missing_values": seen.missing, "next": command,
             });
             return Ok(writeln!(out, "{record}")?);
         }
-        for line in summary(&seen) {
-            writeln!(out, "{line}")?;
-        }
+        summary(&seen).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         writeln!(out, "{:WORDS$}{}", "written to", path.display())?;
         Ok(writeln!(out, "{:WORDS$}{}", "next", harmless(&command))?)
     }
@@ -111,9 +104,9 @@ impl InitArgs {
         let (source, sets) = self.source(out)?;
         let (mut train, mut relevant, mut missing, mut istellas) = (None, 0, 0, false);
         let (mut widths, mut names, mut labels, mut folds) = (Vec::new(), Vec::new(), Vec::new(), None);
-        let files = sets.iter().filter(|set| !set.files.is_empty()).count();
-        let is_cut = files == 1 && matches!(source, Source::Files { .. });
-        for (at, Set { files, .. }) in sets.iter().enumerate().filter(|(_, set)| !set.files.is_empty()) {
+        let sets: Vec<_> = sets.iter().enumerate().filter(|(_, set)| !set.files.is_empty()).collect();
+        let is_cut = sets.len() == 1 && matches!(source, Source::Files { .. });
+        for (at, Set { files, .. }) in sets {
             let (data, number) = read(&self.reading, files, &names)?;
             istellas |= number;
             let statistics = data.statistics();
@@ -123,7 +116,7 @@ impl InitArgs {
             if at == 0 {
                 if no_feature_varies(&data) {
                     let message = "found no feature that varies, expected at least one: there is nothing to learn";
-                    return Err(Failure::input(format!("{}: {message}", files[0].display())));
+                    bail!("{}: {message}", files[0].display());
                 }
                 relevant = data.labels.iter().filter(|label| **label >= 1.0).count();
                 train = Some(statistics);
@@ -147,14 +140,12 @@ impl InitArgs {
     fn source(&self, out: &Path) -> Result<(Source, Vec<Set>)> {
         // Paths in a configuration are relative to its folder.
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty() && *folder != Path::new("."));
-        let from_there = |path: &PathBuf| match folder {
-            Some(_) => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
-            None => path.clone(),
-        };
+        let from_there =
+            |path: &PathBuf| folder.and_then(|_| std::path::absolute(path).ok()).unwrap_or_else(|| path.clone());
         if let Some(folder) = self.data.iter().find(|path| path.is_dir()) {
             if self.data.len() > 1 {
                 let message = "found a folder among several paths, expected files, or one folder of folds";
-                return Err(Failure::input(format!("{}: {message}", folder.display())));
+                bail!("{}: {message}", folder.display());
             }
             let count = folds::discover(folder)?.len();
             return Ok((Source::Folds(from_there(folder), count), sets(&self.data, 1)?));
@@ -181,9 +172,10 @@ fn command(seen: &Seen, path: &Path) -> String {
     let path = if is_standard_stream(path) { "FILE.toml".to_string() } else { path.display().to_string() };
     let plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
     let path = if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) };
-    match seen.cross_validates() {
-        true => format!("burn-rank cv {path} --refit final"),
-        false => format!("burn-rank train {path}"),
+    if seen.cross_validates() {
+        format!("burn-rank cv {path} --refit final")
+    } else {
+        format!("burn-rank train {path}")
     }
 }
 
@@ -211,10 +203,7 @@ fn summary(seen: &Seen) -> Vec<String> {
         Choice::Trees => "boosted trees",
         Choice::Linear => "a linear scorer",
     };
-    let missing = match seen.missing {
-        0 => "none".to_string(),
-        count => count.to_string(),
-    };
+    let missing = if seen.missing == 0 { "none".to_string() } else { seen.missing.to_string() };
     let counts = [(train.queries, "query"), (train.documents, "document"), (train.features, "feature")];
     let line = |word: &str, words: &str| format!("{word:WORDS$}{words}");
     let mut lines = vec![

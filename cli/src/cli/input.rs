@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use burn::tensor::Device;
 use burn_rank::data::letor::{Missing, ReadOptions, Weights};
 use burn_rank::data::{Columns, DataError, Input, RankingDataset};
-use burn_rank::device::{self, DeviceError};
+use burn_rank::device::DeviceError;
 use burn_rank::json::{Map, Value, from_value};
 use burn_rank::measure::trec_eval::TrecMeasure;
 use burn_rank::measure::{Convention, Measure, MeasureError};
@@ -17,9 +17,10 @@ use burn_rank::workbench::json::keys_of;
 use burn_rank::workbench::text::{counted, is_standard_stream, nearest, shown};
 use burn_rank::workbench::{self, Assembled, FileKind, Like, Source, name_unread, quoted, read_like};
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use toml::de::DeTable;
 
-use super::{Context, ExecutionArgs, Failure, Result, during, process, terminal};
+use super::{ExecutionArgs, Failure, Result, bail, during, open_device, terminal};
 use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
 
 /// While a command reads a memory-mapped file, at most this much of the file stays in memory.
@@ -50,17 +51,6 @@ fn standard_input_twice() -> Failure {
     Failure::input("standard input: found `-` twice, expected it once")
 }
 
-/// Opens the device called `name`. If a backend panics because a driver is missing, the returned error contains its
-/// message, and nothing else is printed.
-pub fn device(name: &str) -> Result<Device, DeviceError> {
-    process::quietly(|| device::open(name))
-}
-
-/// Opens the device called `name`, or the default device if there is no name.
-pub fn device_or_default(name: Option<&str>) -> Result<Device, DeviceError> {
-    process::quietly(|| name.map_or_else(device::open_default, device::open))
-}
-
 /// Arguments of a command that may score data with saved rankers.
 #[derive(Debug, Args)]
 pub struct ScoringArgs {
@@ -70,18 +60,13 @@ pub struct ScoringArgs {
     #[arg(long)]
     device: Option<String>,
     #[command(flatten)]
-    execution: ExecutionArgs,
+    pub execution: ExecutionArgs,
 }
 
 impl ScoringArgs {
     /// Opens the device.
     pub fn device(&self) -> Result<Device, DeviceError> {
-        device_or_default(self.device.as_deref())
-    }
-
-    /// Runs `f` with the CPU instructions that the user selected.
-    pub fn scope<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
-        self.execution.scope(f)
+        open_device(self.device.as_deref())
     }
 }
 
@@ -99,44 +84,14 @@ pub struct ReadArgs {
 
 impl ReadArgs {
     /// Reads all files as one data set. Missing values stay missing unless an option says otherwise. `number` counts as
-    /// a missing value too. If `feature_names` is not empty, the features of a table are the columns with these names.
-    pub fn read_as_it_is(
-        &self,
-        files: &[PathBuf],
-        number: Option<f64>,
-        feature_names: &[String],
-    ) -> Result<RankingDataset> {
-        let mut options = self.options()?;
+    /// a missing value too. If `names` is not empty, the features of a table are the columns with these names.
+    pub fn read_as_it_is(&self, files: &[PathBuf], number: Option<f64>, names: &[String]) -> Result<RankingDataset> {
+        let mut options = self.options(None)?;
         if !self.keys()?.contains_key("missing") {
             options.missing = Missing::Keep;
         }
         options.missing_value = number.filter(|_| options.missing != Missing::Error).or(options.missing_value);
-        Ok(Self::read_with(files, &options, &Like { feature_names, ..Like::default() }, true)?.data)
-    }
-
-    /// Reads all files as one data set. If `tells_moves` is true, says how many rows were moved next to the other rows of
-    /// their query.
-    pub(super) fn read_with(
-        files: &[PathBuf],
-        options: &ReadOptions,
-        like: &Like,
-        tells_moves: bool,
-    ) -> Result<Assembled> {
-        let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
-        let named = match files {
-            [first, _, ..] => format!("{} and {} more", first.display(), counted(files.len() - 1, "file")),
-            files => files.iter().map(|file| file.display().to_string()).collect(),
-        };
-        let read = during(&format!("reading {named}"), || {
-            let read = read_like(inputs, options, like)?;
-            read.data.keep_in_memory(RESIDENT);
-            read.data.check_values()?;
-            Ok::<_, DataError>(read)
-        })?;
-        if let Some(moved) = moved_in_words(&named, &read.data).filter(|_| tells_moves) {
-            terminal::say(format_args!("note: {moved}"));
-        }
-        Ok(read)
+        Ok(read_with(files, &options, &Like { feature_names: names, ..Like::default() }, true)?.data)
     }
 
     /// Returns the user's options as keys of `[data.read]` in a configuration.
@@ -155,33 +110,20 @@ impl ReadArgs {
 
     /// Returns an error if the options keep missing values and the ranker does not accept them.
     pub fn check(&self, ranker: &Ranker) -> Result {
-        if self.options()?.missing == Missing::Keep && !ranker.takes_missing() {
-            return Err(Failure::input(
-                "missing = keep: expected error, zero or query-min: the ranker does not accept missing values",
-            ));
+        if self.options(None)?.missing == Missing::Keep && !ranker.takes_missing() {
+            bail!("missing = keep: expected error, zero or query-min: the ranker does not accept missing values");
         }
         Ok(())
     }
 
-    fn options(&self) -> Result<ReadOptions> {
-        self.options_after(None)
-    }
-
-    /// Returns the keys that the user sets, preceded by the settings for missing values from the ranker's training
-    /// configuration.
-    fn assigned(&self, trained: Option<&Value>) -> Result<Map> {
-        let asked = self.keys()?;
-        let read = trained.map(|config| &config["data"]["read"]);
-        let trained = OF_MISSING.iter().filter_map(|key| Some((key.to_string(), read?.get(key)?.clone())));
-        Ok(trained.chain(asked).collect())
-    }
-
     /// Returns the options for reading data. Options for missing values that the user did not set are those from the
     /// training of the ranker; `trained` is its configuration.
-    pub(super) fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions> {
+    pub(super) fn options(&self, trained: Option<&Value>) -> Result<ReadOptions> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
+        let read = trained.map(|config| &config["data"]["read"]);
+        let trained = OF_MISSING.iter().filter_map(|key| Some((key.to_string(), read?.get(key)?.clone())));
         let (mut asked, mut columns) = (Map::new(), Map::new());
-        for (key, value) in self.assigned(trained)? {
+        for (key, value) in trained.chain(self.keys()?) {
             match key.strip_prefix("columns.") {
                 Some(column) => columns.insert(column.to_owned(), value),
                 None => asked.insert(key, value),
@@ -199,6 +141,26 @@ impl ReadArgs {
     }
 }
 
+/// Reads all files as one data set. If `tells_moves` is true, says how many rows were moved next to the other rows of
+/// their query.
+pub(super) fn read_with(files: &[PathBuf], options: &ReadOptions, like: &Like, tells_moves: bool) -> Result<Assembled> {
+    let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
+    let named = match files {
+        [first, _, ..] => format!("{} and {} more", first.display(), counted(files.len() - 1, "file")),
+        files => files.iter().map(|file| file.display().to_string()).collect(),
+    };
+    let read = during(&format!("reading {named}"), || {
+        let read = read_like(inputs, options, like)?;
+        read.data.keep_in_memory(RESIDENT);
+        read.data.check_values()?;
+        Ok::<_, DataError>(read)
+    })?;
+    if let Some(moved) = moved_in_words(&named, &read.data).filter(|_| tells_moves) {
+        terminal::say(format_args!("note: {moved}"));
+    }
+    Ok(read)
+}
+
 /// Returns the refusal. If names were given without brackets, the message shows the list of these names.
 fn show_list(mut refusal: Refusal) -> Refusal {
     if let (Some(found), "columns.drop") = (refusal.value(), &*refusal.key) {
@@ -212,17 +174,11 @@ fn show_list(mut refusal: Refusal) -> Refusal {
 fn name_column(refusal: Refusal) -> Refusal {
     let Some(unknown) = refusal.unknown_name() else { return refusal };
     let (name, columns) = (unknown.rsplit('.').next().unwrap_or_default(), keys_of::<Columns>());
-    let column = match columns.contains(&name) {
-        true => Some(name.to_owned()),
-        false => nearest(name, columns.iter().copied()).filter(|_| refusal.nearest_name().is_none()),
-    };
-    match column {
-        Some(column) => {
-            let message = format!("unknown field `{}`; did you mean `columns.{column}`?", shown(unknown));
-            Refusal::fault(refusal.key, message)
-        }
-        None => refusal,
-    }
+    let near = || nearest(name, columns.iter().copied()).filter(|_| refusal.nearest_name().is_none());
+    let column = if columns.contains(&name) { Some(name.to_owned()) } else { near() };
+    let Some(column) = column else { return refusal };
+    let message = format!("unknown field `{}`; did you mean `columns.{column}`?", shown(unknown));
+    Refusal::fault(refusal.key, message)
 }
 
 /// The keys of `[data.read]` that determine which values count as missing and what replaces them.
@@ -233,16 +189,23 @@ const OF_MISSING: [&str; 3] = ["missing", "absent", "missing_value"];
 pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>> {
     let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
     let measure = |name: &str| {
-        name.parse()
-            .map_err(|error: MeasureError| match TrecMeasure::parse(name) {
-                Ok(_) => {
-                    Failure::input(format!("{error}; `{name}` is trec_eval's: eval --qrels Q --run R --format trec"))
-                }
-                Err(_) => Failure::input(error),
-            })
-            .context("--measures")
+        name.parse().map_err(|error: MeasureError| match TrecMeasure::parse(name) {
+            Ok(_) => format!("{error}; `{name}` is trec_eval's: eval --qrels Q --run R --format trec"),
+            Err(_) => error.to_string(),
+        })
     };
-    asked.split(',').map(measure).collect()
+    let measures = asked.split(',').map(measure).collect::<Result<_, String>>();
+    measures.map_err(|message| Failure::input(format!("--measures: {message}")))
+}
+
+/// Parses the name of a value, and lists all names with their meanings in the help.
+pub fn one_of<T: Copy + Send + Sync + 'static>(
+    values: impl IntoIterator<Item = (&'static str, T, &'static str)>,
+) -> impl TypedValueParser<Value = T> {
+    let values: Vec<_> = values.into_iter().collect();
+    let names = values.iter().map(|(name, _, meaning)| PossibleValue::new(*name).help(*meaning));
+    let names = PossibleValuesParser::new(names.collect::<Vec<_>>());
+    names.map(move |given: String| values.iter().find(|(name, ..)| *name == given).expect("one of the names").1)
 }
 
 /// Parses each `KEY=VALUE` given for a repeated flag. A value is parsed as TOML or JSON if possible, and is taken as
@@ -264,7 +227,7 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map> {
 /// `measure.convention`.
 pub fn convention(text: &str) -> Result<Convention> {
     if !text.trim_start().starts_with('{') {
-        return Convention::preset(text).context("--convention");
+        return Convention::preset(text).map_err(|error| Failure::from(error).context("--convention"));
     }
     let refuse = |message: &str| Failure::input(format!("--convention {}: {message}", shown(text)));
     let given = match serde_json::from_str(text) {
@@ -283,11 +246,11 @@ pub fn convention(text: &str) -> Result<Convention> {
 pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result {
     // Two paths may lead to the same file through links. A pipe or a terminal may be both read and written.
     let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
-    let Some(file) = whole(out) else { return Ok(()) };
-    match others.iter().find(|other| whole(other.as_ref()).is_some_and(|other| other == file)) {
-        Some(_) => Err(Failure::input(format!("{flag} {}: expected a different file: this one {what}", out.display()))),
-        None => Ok(()),
+    let file = whole(out);
+    if file.is_some() && others.iter().any(|other| whole(other.as_ref()) == file) {
+        bail!("{flag} {}: expected a different file: this one {what}", out.display());
     }
+    Ok(())
 }
 
 /// Returns the path of a ranker's file. This is `path` itself or, for the folder of a `train` run, the ranker in that
@@ -305,27 +268,23 @@ pub fn ranker(path: &Path, device: &Device) -> Result<Ranker> {
 /// The maximum length of a line in a score file, in bytes.
 const LONGEST_SCORE: usize = 1 << 10;
 
+/// What is said about a TREC run in the place of scores.
+const OF_RUN: &str = " (a TREC run is read with --qrels)";
+
 /// Reads one score per line from a file, which may be compressed, or from standard input if the path is `-`.
 pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>> {
     // The number of documents bounds the text, so the limits of the reader are not needed.
-    let (max_compression_ratio, max_decompressed_bytes) = (u64::MAX, u64::MAX);
-    let options = ReadOptions {
-        max_line_bytes: LONGEST_SCORE,
-        max_compression_ratio,
-        max_decompressed_bytes,
-        ..ReadOptions::default()
-    };
+    let mut options = ReadOptions { max_line_bytes: LONGEST_SCORE, ..ReadOptions::default() };
+    (options.max_compression_ratio, options.max_decompressed_bytes) = (u64::MAX, u64::MAX);
     let input = text(path)?;
     let (path, is_file) = (&input.name().to_path_buf(), workbench::is_file(&input));
     let mut source = Source::open(input, &options)?;
     let mut scores: Vec<f64> = Vec::with_capacity(documents);
     let refuse = |line: usize, found: String, expected: &str| {
         let error = DataError::Syntax { path: path.into(), line, column: 1, found, expected: expected.to_owned() };
-        let scores = match FileKind::of_file(path) {
-            Some(FileKind::TrecRun) => "one score per line (a TREC run is read with --qrels)",
-            _ => "one score per line",
-        };
-        Failure::from(if is_file { workbench::or_kind(error, path, FileKind::Numbers, scores) } else { error })
+        let hint = if FileKind::of_file(path) == Some(FileKind::TrecRun) { OF_RUN } else { "" };
+        let scores = format!("one score per line{hint}");
+        Failure::from(if is_file { workbench::or_kind(error, path, FileKind::Numbers, &scores) } else { error })
     };
     let too_long = |line| refuse(line, format!("a line of more than {LONGEST_SCORE} bytes"), "a number");
     let wrong_count = |found: String| {
@@ -348,7 +307,11 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>> {
             let written = line.trim_ascii();
             let score = std::str::from_utf8(written).ok().and_then(|text| text.parse().ok());
             let score = score.filter(|score: &f64| !score.is_nan());
-            scores.push(score.ok_or_else(|| refuse(number, quoted(written), expected(written)))?);
+            scores.push(score.ok_or_else(|| {
+                let fields = written.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count();
+                let hint = if fields >= 6 { OF_RUN } else { "" };
+                refuse(number, quoted(written), &format!("a number{hint}"))
+            })?);
         }
         if block.is_empty() {
             break;
@@ -357,14 +320,5 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>> {
     match scores.len() {
         found if found == documents => Ok(scores),
         found => Err(wrong_count(counted(found, "score"))),
-    }
-}
-
-/// Returns what a line of a score file should contain, for an error message. If the line looks like part of a TREC run,
-/// the message mentions `--qrels`.
-fn expected(line: &[u8]) -> &'static str {
-    match line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count() {
-        6.. => "a number (a TREC run is read with --qrels)",
-        _ => "a number",
     }
 }

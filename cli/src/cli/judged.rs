@@ -10,7 +10,7 @@ use burn_rank::workbench::text::counted;
 use burn_rank::workbench::trec_eval::{TrecDocuments, documents};
 use clap::{Args, value_parser};
 
-use super::{Failure, Result, during, input};
+use super::{Failure, Result, bail, during, input};
 
 /// Options that determine how a TREC run is evaluated.
 #[derive(Debug, Args)]
@@ -67,13 +67,10 @@ impl<'a> Judgments<'a> {
         if judged.missing.len() == self.qrels.queries.len() {
             let range = match &self.qrels.queries[..] {
                 [only] => format!("only query `{only}`"),
-                [first, .., last] => {
-                    format!("{} from `{first}` to `{last}`", counted(self.qrels.queries.len(), "query"))
-                }
+                all @ [first, .., last] => format!("{} from `{first}` to `{last}`", counted(all.len(), "query")),
                 [] => "none".to_owned(),
             };
-            let (run, qrels) = (name.display(), self.path.display());
-            return Err(Failure::input(format!("{run}: found no query of {qrels}, which has {range}")));
+            bail!("{}: found no query of {}, which has {range}", name.display(), self.path.display());
         }
         Ok(judged)
     }
@@ -97,10 +94,8 @@ impl<'a> Judgments<'a> {
         let path = self.path.display();
         match error {
             MeasureError::Label { document, found, expected, .. } => {
-                let document = &documents.ids[document - 1];
-                format!(
-                    "{path}: document `{document}` of query `{query}` has the relevance {found}: expected {expected}"
-                )
+                let place = format!("{path}: document `{}` of query `{query}`", documents.ids[document - 1]);
+                format!("{place} has the relevance {found}: expected {expected}")
             }
             error => format!("{path}: query `{query}`: {error}"),
         }

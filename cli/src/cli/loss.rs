@@ -13,7 +13,7 @@ use burn_rank::workbench::{self, FileKind, Source};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
-use super::{ExecutionArgs, Failure, Result, input};
+use super::{ExecutionArgs, Failure, Result, bail, ensure, input, open_device};
 
 /// Arguments of `loss`.
 #[derive(Debug, Args)]
@@ -41,10 +41,10 @@ pub struct LossArgs {
     #[arg(default_value = "-")]
     file: PathBuf,
     #[command(flatten)]
-    execution: ExecutionArgs,
+    pub(super) execution: ExecutionArgs,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 enum Precision {
     F32,
     F64,
@@ -61,10 +61,6 @@ struct List {
 }
 
 impl LossArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.execution.scope(|| self.explain(out))
-    }
-
     /// Returns the loss that the arguments specify, and the file with the lists.
     fn spec(&self) -> Result<(LossSpec, &Path)> {
         let mut params = input::assignments("--set", &self.set)?;
@@ -73,16 +69,14 @@ impl LossArgs {
         // If --set gives the measure, the only argument is the file.
         let alone = self.file == Path::new("-");
         match given {
-            None if !joined => Err(Failure::input("expected the name of a loss, or --set measure=NAME")),
+            None if !joined => bail!("expected the name of a loss, or --set measure=NAME"),
             None => Ok((workbench::joined(params), &self.file)),
             Some((spec, name)) if joined && alone && registry::find(&spec.name).is_err() => {
                 Ok((workbench::joined(params), Path::new(name)))
             }
             Some((spec, name)) => {
                 if let Some(key) = spec.params.keys().find(|key| params.contains_key(*key)) {
-                    return Err(Failure::input(format!(
-                        "--set {key}: found `{key}` in `{name}` too, expected it once"
-                    )));
+                    bail!("--set {key}: found `{key}` in `{name}` too, expected it once");
                 }
                 params.extend(spec.params);
                 Ok((LossSpec { name: spec.name, params }, &self.file))
@@ -90,23 +84,16 @@ impl LossArgs {
         }
     }
 
-    fn explain(&self, out: &mut dyn Write) -> Result {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
         let (spec, file) = self.spec()?;
         let loss = spec.build()?;
-        let dtype = match self.precision {
-            Precision::F32 => DType::F32,
-            Precision::F64 => DType::F64,
-        };
+        let dtype = if self.precision == Precision::F64 { DType::F64 } else { DType::F32 };
         if let Some(documents) = self.approximation {
             let found = loss.about().approximation(documents as usize, dtype)?;
-            writeln!(
-                out,
-                "{}",
-                found.map_or_else(|| json!({"documents": documents, "evaluation": "formula"}), |a| json!(a))
-            )?;
-            return Ok(());
+            let formula = || json!({"documents": documents, "evaluation": "formula"});
+            return Ok(writeln!(out, "{}", found.map_or_else(formula, |approximation| json!(approximation)))?);
         }
-        let device = input::device_or_default(self.device.as_deref())?;
+        let device = open_device(self.device.as_deref())?;
         let evaluation = Evaluation { loss: loss.as_ref(), dtype, device };
         let input = input::text(file)?;
         let (name, is_file) = (&input.name().to_path_buf(), workbench::is_file(&input));
@@ -115,9 +102,8 @@ impl LossArgs {
         loop {
             source.next_block(&mut block).map_err(|error| Failure::Input(error.into()))?;
             if block.is_empty() {
-                let nothing =
-                    || Failure::input(format!("{}: found no list, expected one in each line", name.display()));
-                return if empty { Err(nothing()) } else { Ok(()) };
+                ensure!(!empty, "{}: found no list, expected one in each line", name.display());
+                return Ok(());
             }
             for line in block.split_inclusive(|byte| *byte == b'\n') {
                 number += 1;
@@ -166,25 +152,22 @@ impl Evaluation<'_> {
             };
             Failure::input(format!("{}:{number}:{}: {message}", file.display(), error.column()))
         })?;
-        match (list.scores.len(), list.labels.len()) {
-            (0, _) => return Err(refuse("found no scores, expected one or more".to_string())),
-            (scores, labels) if scores != labels => {
-                return Err(refuse(format!("found {labels} labels, expected {scores}, one per score")));
-            }
-            _ => {}
+        let scores = list.scores.len();
+        if scores == 0 {
+            return Err(refuse("found no scores, expected one or more".to_string()));
         }
         let teacher: Option<Vec<f64>> =
             list.teacher.map(|scores| scores.into_iter().map(|score| score.unwrap_or(f64::NAN)).collect());
-        if let Some(found) = teacher.as_ref().map(Vec::len).filter(|found| *found != list.scores.len()) {
-            return Err(refuse(format!(
-                "found {found} scores of a teacher, expected {}, one per score",
-                list.scores.len()
-            )));
+        let lengths =
+            [(list.labels.len(), "labels"), (teacher.as_ref().map_or(scores, Vec::len), "scores of a teacher")];
+        if let Some((found, what)) = lengths.into_iter().find(|(found, _)| *found != scores) {
+            return Err(refuse(format!("found {found} {what}, expected {scores}, one per score")));
         }
         let explained =
             explain_taught(self.loss, &list.scores, &list.labels, teacher.as_deref(), self.dtype, &self.device);
         let Explained { learnable, value, loss, grad, .. } = explained.map_err(|error| refuse(error.to_string()))?;
-        if let Some(what) = not_finite(loss, &grad) {
+        if !(loss.is_finite() && grad.iter().all(|slope| slope.is_finite())) {
+            let what = if loss.is_finite() { "gradient" } else { "loss" };
             return Err(refuse(self.overflow(what, &list.scores)));
         }
         let value = learnable.then_some(value);
@@ -193,23 +176,10 @@ impl Evaluation<'_> {
 
     /// Returns an error message about a list whose loss or gradient is not finite.
     fn overflow(&self, what: &str, scores: &[f64]) -> String {
-        let (name, largest) =
-            (self.loss.about().name, scores.iter().fold(0.0f64, |largest, score| largest.max(score.abs())));
-        let (precision, wider) = match self.dtype {
-            DType::F64 => ("f64", ""),
-            _ => ("f32", ", or --precision f64"),
-        };
-        format!(
-            "the {what} of {name} is not finite in {precision}: found scores up to {largest:?}, expected smaller ones{wider}"
-        )
-    }
-}
-
-/// Returns the name of the result that is not finite, if any.
-fn not_finite(loss: f64, grad: &[f64]) -> Option<&'static str> {
-    match (loss.is_finite(), grad.iter().all(|slope| slope.is_finite())) {
-        (false, _) => Some("loss"),
-        (true, false) => Some("gradient"),
-        (true, true) => None,
+        let name = self.loss.about().name;
+        let largest = scores.iter().fold(0.0f64, |largest, score| largest.max(score.abs()));
+        let (precision, wider) = if self.dtype == DType::F64 { ("f64", "") } else { ("f32", ", or --precision f64") };
+        let found = format!("found scores up to {largest:?}, expected smaller ones{wider}");
+        format!("the {what} of {name} is not finite in {precision}: {found}")
     }
 }

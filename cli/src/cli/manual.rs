@@ -15,15 +15,13 @@ use crate::experiment::OutputFolder;
 
 const NAME: &str = "burn-rank";
 
-const WHERE_COMPLETIONS_GO: &str = include_str!("texts/completions.txt").trim_ascii_end();
-
 const WHERE_PAGES_GO: &str = "\
 To read a page:     burn-rank man train > train.1; man ./train.1
 To install them:    burn-rank man --out man; cp man/*.1 ~/.local/share/man/man1; man burn-rank-train";
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
-#[command(after_help = WHERE_COMPLETIONS_GO)]
+#[command(after_help = include_str!("texts/completions.txt").trim_ascii_end())]
 pub struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
@@ -63,19 +61,15 @@ impl ManArgs {
         // The commands `help` get no page, since they only repeat the other pages.
         let mut root = command.disable_help_subcommand(true);
         root.build();
-        match &self.out {
-            None => {
-                let (command, parent) = find("man", &root, &self.command)?;
-                Ok(write_page(command, parent, out)?)
-            }
-            Some(folder) => {
-                let mut pages = Vec::new();
-                pages_below(&root, None, &mut pages)?;
-                let files: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
-                let folder = OutputFolder::of_files(folder, "man")?;
-                Ok(folder.write_together(&files, |number, file| file.write_all(&pages[number].1))?)
-            }
-        }
+        let Some(folder) = &self.out else {
+            let (command, parent) = find("man", &root, &self.command)?;
+            return Ok(write_page(command, parent, out)?);
+        };
+        let mut pages = Vec::new();
+        pages_below(&root, None, &mut pages)?;
+        let files: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+        let folder = OutputFolder::of_files(folder, "man")?;
+        Ok(folder.write_together(&files, |number, file| file.write_all(&pages[number].1))?)
     }
 }
 
@@ -127,9 +121,9 @@ fn write_page(command: &Command, parent: Option<&Command>, out: &mut dyn Write) 
         && parent.is_some()
     {
         roff.control("SH", ["NOTES"]).control("nf", []);
-        text.to_string().lines().for_each(|line| {
+        for line in text.to_string().lines() {
             roff.text([roman(line)]);
-        });
+        }
         roff.control("fi", []);
     }
     roff.control("SH", ["EXIT STATUS"]).text([roman(EXIT_CODES)]);

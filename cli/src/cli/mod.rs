@@ -28,7 +28,6 @@ mod progress;
 mod report;
 mod run_args;
 mod scored;
-mod screen;
 mod study;
 mod synth;
 mod terminal;
@@ -39,9 +38,8 @@ use std::io::Write;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use failure::{Context, EXIT_CODES};
+use failure::{EXIT_CODES, bail, ensure};
 pub use failure::{Failure, Result};
-use files::to_io;
 pub use input::not_over;
 use judged::{JudgingArgs, Judgments};
 pub use process::interrupt_on_signal;
@@ -49,7 +47,7 @@ use process::together;
 pub use progress::Work;
 use progress::{Rounds, during};
 use report::read_report;
-use run_args::{ExecutionArgs, FolderArgs, Opened, RunArgs, work_on_this_thread};
+use run_args::{ExecutionArgs, FolderArgs, Opened, RunArgs, open_device};
 pub use run_args::{start_threads, written_to};
 use scored::{Common, Loaded, Scored};
 pub use terminal::say;
@@ -122,33 +120,30 @@ enum Command {
 /// panic hook; commands that stop on Ctrl-C also handle that signal.
 pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    let cli = match Cli::try_parse_from(&arguments) {
-        Ok(cli) => cli,
-        // Help and the version are printed like errors, but with code 0.
-        Err(error) => return terminal::refuse::<Cli>(error, &arguments),
+    let (cli, mut out) = match parse::<Cli>(&arguments) {
+        Ok(parsed) => parsed,
+        Err(code) => return code,
     };
-    begin();
     // These start threads themselves, or need none.
     if !matches!(cli.command, Command::Train(_) | Command::Bench(_) | Command::Devices(_) | Command::Models(_)) {
-        run_args::start_threads(false);
+        start_threads(false);
     }
-    let mut out = terminal::output();
     let done = match cli.command {
         Command::Check(args) => args.run(&mut *out),
         Command::Init(args) => args.run(&mut *out),
         Command::Train(args) => args.run(&mut *out),
         Command::Cv(args) => args.run(&mut *out),
         Command::Report(args) => args.run(&mut *out),
-        Command::Predict(args) => args.run(&mut *out),
+        Command::Predict(args) => args.scoring.execution.scope(|| args.run(&mut *out)),
         Command::Eval(args) => args.run(&mut *out),
         Command::Compare(args) => args.run(&mut *out),
-        Command::Importance(args) => args.run(&mut *out),
-        Command::Ensemble(args) => args.run(&mut *out),
+        Command::Importance(args) => args.scoring.execution.scope(|| args.run(&mut *out)),
+        Command::Ensemble(args) => args.scoring.execution.scope(|| args.run(&mut *out)),
         Command::Convert(args) => args.run(&mut *out),
-        Command::Loss(args) => args.run(&mut *out),
-        Command::Study(args) => args.run(&mut *out),
+        Command::Loss(args) => args.execution.scope(|| args.run(&mut *out)),
+        Command::Study(args) => args.scoring.execution.scope(|| args.run(&mut *out)),
         Command::Synth(args) => args.run(&mut *out),
-        Command::Clicks(args) => args.run(&mut *out),
+        Command::Clicks(args) => args.scoring.execution.scope(|| args.run(&mut *out)),
         Command::Bench(args) => args.run(&mut *out),
         Command::Models(args) => args.run(&mut *out),
         Command::Devices(args) => args.run(&mut *out),
@@ -159,20 +154,17 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     end(done, &mut *out)
 }
 
-/// Parses the command line of another program of this workspace, which prints as this command does.
+/// Parses a command line, also that of another program of this workspace, which prints as this command does. Makes the
+/// process ready to print messages.
 ///
 /// # Errors
 /// Returns the exit code after printing the help, the version or what is wrong.
 pub fn parse<C: Parser>(arguments: &[OsString]) -> Result<(C, Box<dyn Write>), u8> {
+    // Help and the version are printed like errors, but with code 0.
     let parsed = C::try_parse_from(arguments).map_err(|error| terminal::refuse::<C>(error, arguments))?;
-    begin();
-    Ok((parsed, terminal::output()))
-}
-
-/// Makes the process ready to print messages.
-fn begin() {
-    screen::show_warnings();
+    terminal::show_warnings();
     process::install_panic_hook();
+    Ok((parsed, terminal::output()))
 }
 
 /// Prints the rest of the results and then the failure. Returns the exit code.

@@ -56,16 +56,10 @@ impl ModelsArgs {
             return self.show(ranker, *features, out);
         }
         let all = !(self.losses || self.learners || self.measures);
-        if self.learners || all {
-            self.learners(out)?;
-        }
-        if self.losses || all {
-            self.losses(out)?;
-        }
-        if self.measures || all {
-            self.measures(out)?;
-        }
-        Ok(())
+        type List = fn(&ModelsArgs, &mut dyn Write) -> Result;
+        let lists: [(bool, List); 3] =
+            [(self.learners, Self::learners), (self.losses, Self::losses), (self.measures, Self::measures)];
+        lists.iter().filter(|(asked, _)| *asked || all).try_for_each(|(_, list)| list(&self, out))
     }
 
     fn learners(&self, out: &mut dyn Write) -> Result {
@@ -136,15 +130,11 @@ impl ModelsArgs {
         let ranker = input::ranker(path, &Device::flex())?;
         let weights = linear_weights(&ranker);
         if self.json {
-            writeln!(
-                out,
-                "{}",
-                json!({
-                    "metadata": ranker.metadata(), "features": ranker.features(), "weights": weights,
-                    "dropped_columns": ranker.columns().drop,
-                })
-            )?;
-            return Ok(());
+            let record = json!({
+                "metadata": ranker.metadata(), "features": ranker.features(), "weights": weights,
+                "dropped_columns": ranker.columns().drop,
+            });
+            return Ok(writeln!(out, "{record}")?);
         }
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         write!(out, "{}", ranker.card(&name))?;
@@ -181,11 +171,10 @@ fn cell_value(cell: Cell) -> Value {
 fn cells() -> String {
     let part = |relaxations: &[RelaxationName]| {
         // The two words of a name are printed one above the other.
-        let words = |word: usize| -> Vec<String> {
-            let names = relaxations.iter().map(|relaxation| relaxation.name().split('_').nth(word));
-            names.map(|word| word.unwrap_or_default().to_string()).collect()
+        let words = |word: usize| {
+            relaxations.iter().map(move |relaxation| relaxation.name().split('_').nth(word).unwrap_or_default())
         };
-        let mut table = Table::new([String::new()].into_iter().chain(words(0)));
+        let mut table = Table::new([""].into_iter().chain(words(0)));
         table.row("measure", words(1));
         for &measure in MeasureName::ALL {
             let mark = |&relaxation: &RelaxationName| {
@@ -199,22 +188,17 @@ fn cells() -> String {
     // All relaxations next to each other would be wider than a terminal.
     let tables: Vec<String> = RelaxationName::ALL.chunks(4).map(part).collect();
     let legend = CellCost::ALL.map(|cost| format!("{}  {cost}\n", cost.mark()));
-    format!(
-        "Any measure through any relaxation, by a name such as ap:rank_indicators:\n\n{}\n{}*  also has its own name, \
-         listed above\n\n",
-        tables.join("\n"),
-        legend.concat()
-    )
+    let title = "Any measure through any relaxation, by a name such as ap:rank_indicators:";
+    let (tables, legend) = (tables.join("\n"), legend.concat());
+    format!("{title}\n\n{tables}\n{legend}*  also has its own name, listed above\n\n")
 }
 
 /// Prints default parameters as TOML lines.
 fn parameters(defaults: &Map, out: &mut dyn Write) -> Result {
     let mut title = "parameters";
     for (key, value) in defaults {
-        match toml_value(value) {
-            Some(value) => writeln!(out, "  {title:<10}  {key} = {value}")?,
-            None => writeln!(out, "  {title:<10}  # {key}: not set")?,
-        }
+        let line = toml_value(value).map_or_else(|| format!("# {key}: not set"), |value| format!("{key} = {value}"));
+        writeln!(out, "  {title:<10}  {line}")?;
         title = "";
     }
     Ok(())

@@ -10,7 +10,7 @@ use burn_rank::workbench::text::{harmless, is_standard_stream};
 use clap::Args;
 
 use super::files::{self, Outputs};
-use super::{Failure, Result, during, input, to_io};
+use super::{Failure, Result, bail, during, input};
 
 /// Arguments of `predict`.
 #[derive(Debug, Args)]
@@ -42,18 +42,14 @@ pub struct PredictArgs {
     #[arg(long, requires = "contributions")]
     header: bool,
     #[command(flatten)]
-    scoring: input::ScoringArgs,
+    pub(super) scoring: input::ScoringArgs,
 }
 
 impl PredictArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.scope(|| self.predict(out))
-    }
-
-    fn predict(&self, out: &mut dyn Write) -> Result {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
         let file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         if file.is_none() && self.qrels.as_deref().is_some_and(is_standard_stream) {
-            return Err(Failure::input("--qrels -: standard output has the run, expected a file"));
+            bail!("--qrels -: standard output has the run, expected a file");
         }
         let read = [&self.data[..], &self.background, std::slice::from_ref(&self.model)].concat();
         let mut outputs = Outputs::of_reading(read)?;
@@ -66,9 +62,10 @@ impl PredictArgs {
             return Err(RankerError::NotTrees(ranker.model().in_words()).into());
         }
         self.scoring.reading.check(&ranker)?;
+        let (reading, loaded) = (&self.scoring.reading, (self.model.as_path(), &ranker));
         let data = match &self.qrels {
-            Some(_) => self.scoring.reading.read(&self.data, Some((&self.model, &ranker)))?,
-            None => self.scoring.reading.read_to_score(&self.data, (&self.model, &ranker))?,
+            Some(_) => reading.read(&self.data, Some(loaded))?,
+            None => reading.read_to_score(&self.data, loaded)?,
         };
         if self.contributions {
             return self.explain(&ranker, &data, file, out);
@@ -79,20 +76,20 @@ impl PredictArgs {
         let scores = during("scoring", || ranker.predict(&data, &device))?;
         let run = |mut out: &mut dyn Write| match &self.run_id {
             None => data.in_read_order(&scores).iter().try_for_each(|score| writeln!(out, "{score}")),
-            Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(to_io),
+            Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(files::to_io),
         };
-        let judgments = |mut out: &mut dyn Write| write_qrels(&mut out, &data).map_err(to_io);
-        let qrels = self.qrels.as_ref().map(|path| Some(path).filter(|path| !is_standard_stream(path)));
+        let judgments = |mut out: &mut dyn Write| write_qrels(&mut out, &data).map_err(files::to_io);
+        let shows_qrels = self.qrels.as_deref().is_some_and(is_standard_stream);
         // A run and its judgments belong together, so files get their names only after standard output is written.
         let mut prepared = Vec::new();
-        if let Some(Some(path)) = qrels {
+        if let Some(path) = self.qrels.as_ref().filter(|_| !shows_qrels) {
             prepared.push(files::prepare(path, judgments)?);
         }
         match file {
             Some(path) => prepared.push(files::prepare(path, run)?),
             None => print(out, run)?,
         }
-        if let Some(None) = qrels {
+        if shows_qrels {
             print(out, judgments)?;
         }
         files::commit(prepared)
@@ -100,10 +97,8 @@ impl PredictArgs {
 
     /// Writes, for each document, how much every feature contributes to its score.
     fn explain(&self, ranker: &Ranker, data: &RankingDataset, file: Option<&PathBuf>, out: &mut dyn Write) -> Result {
-        let background = match &self.background[..] {
-            [] => None,
-            files => Some(self.scoring.reading.read_to_score(files, (&self.model, ranker))?),
-        };
+        let read = || self.scoring.reading.read_to_score(&self.background, (&self.model, ranker));
+        let background = (!self.background.is_empty()).then(read).transpose()?;
         let background = background.as_ref().unwrap_or(data);
         let Contributions { values, expected, .. } =
             during("contributions of the features", || ranker.contributions(data, background))?;

@@ -16,7 +16,7 @@ use burn_rank::workbench::distributed::ProcessGroup;
 use burn_rank::workbench::is_guarded;
 use burn_rank::workbench::text::harmless_lines;
 
-use super::{Failure, Result, terminal};
+use super::{Result, terminal};
 
 /// The message of a first Ctrl-C.
 const AGAIN: &str = "press Ctrl-C again to stop at once";
@@ -49,7 +49,7 @@ fn stop(interrupt: &Interrupt, again: &str, code: i32) {
 /// Stops on Ctrl-C, which is the only signal here.
 #[cfg(not(unix))]
 fn hear(interrupt: Interrupt) -> Result {
-    ctrlc::set_handler(move || stop(&interrupt, AGAIN, 130)).map_err(|error| Failure::Work(error.into()))
+    ctrlc::set_handler(move || stop(&interrupt, AGAIN, 130)).map_err(super::Failure::work)
 }
 
 /// Stops on Ctrl-C, on SIGTERM, and on the hang-up of a terminal that the run writes to. A run under `nohup` has no
@@ -59,8 +59,7 @@ fn hear(interrupt: Interrupt) -> Result {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let terminals = [io::stdout().is_terminal(), io::stderr().is_terminal()];
     let hang_up = terminals[1].then_some(SIGHUP);
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))
-        .map_err(|error| Failure::Work(error.into()))?;
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
     let listen = move || {
         for signal in signals.forever() {
             if signal == SIGHUP {
@@ -70,7 +69,7 @@ fn hear(interrupt: Interrupt) -> Result {
             stop(&interrupt, again, 128 + signal);
         }
     };
-    thread::Builder::new().name("signals".into()).spawn(listen).map_err(|error| Failure::Work(error.into()))?;
+    thread::Builder::new().name("signals".into()).spawn(listen)?;
     Ok(())
 }
 
@@ -101,12 +100,13 @@ pub fn together(run: impl FnOnce(&ProcessGroup) -> Result) -> Result {
 
 /// Reports an error and ends all processes.
 #[cfg(feature = "mpi")]
-fn end(group: &ProcessGroup, failure: Failure) -> Result {
+fn end(group: &ProcessGroup, failure: super::Failure) -> Result {
+    use super::Failure::{ClosedPipe, Input, Work};
     let (rank, count) = (group.rank(), group.count());
     let (error, code) = match failure.context(format!("process {rank} of {count}, from 0")) {
-        Failure::Input(error) => (error, 2),
-        Failure::Work(error) => (error, 1),
-        Failure::ClosedPipe => return Err(Failure::ClosedPipe),
+        Input(error) => (error, 2),
+        Work(error) => (error, 1),
+        ClosedPipe => return Err(ClosedPipe),
     };
     // Waits first, so an error that the first process finds too is printed only once.
     if !group.leads() {

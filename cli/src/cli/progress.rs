@@ -12,9 +12,8 @@ use burn_rank::measure::Measure;
 use burn_rank::workbench::text::{harmless, shortened};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::screen::{DRAWN, columns};
-use super::terminal;
-use crate::experiment::{JobDone, JobEvent};
+use super::terminal::{self, DRAWN, columns};
+use crate::experiment::JobEvent;
 
 /// The time that work must take before its progress is shown. Shorter work needs no progress display.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
@@ -35,24 +34,21 @@ pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
 /// The progress of work, shown on one line after a while: its name and duration, the finished steps, and the time left.
 /// The line disappears when this value is dropped. Nothing is shown without a terminal.
 #[derive(Debug)]
-pub struct Work(Option<Shown>);
-
-#[derive(Debug)]
-struct Shown {
+pub struct Work {
     bar: ProgressBar,
-    over: Option<Sender<()>>,
-    drawer: Option<JoinHandle<()>>,
+    /// The thread that draws, and what ends it.
+    drawer: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Work {
     /// Creates a display for work of unknown length.
     pub fn new(what: &str) -> Self {
-        if DRAWN.is_hidden() {
-            return Self(None);
-        }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         styled(&bar, "{elapsed} {msg}");
         bar.set_message(in_room(what));
+        if DRAWN.is_hidden() {
+            return Self { bar, drawer: None };
+        }
         let (over, waits) = channel();
         let drawn = bar.clone();
         let draw = move || {
@@ -66,7 +62,7 @@ impl Work {
             }
         };
         let drawer = thread::Builder::new().name("progress".into()).spawn(draw).ok();
-        Self(Some(Shown { bar, over: Some(over), drawer }))
+        Self { bar, drawer: drawer.map(|thread| (over, thread)) }
     }
 
     /// Creates a display for work with `steps` steps.
@@ -78,19 +74,7 @@ impl Work {
 
     /// Changes the name of the work that the display shows.
     pub fn now(&self, what: &str) {
-        self.set(&in_room(what));
-    }
-
-    /// Changes the bar, if it is shown.
-    fn bar(&self, change: impl FnOnce(&ProgressBar)) {
-        if let Some(Shown { bar, .. }) = &self.0 {
-            change(bar);
-        }
-    }
-
-    /// Changes the text of the display, which must fit.
-    fn set(&self, text: &str) {
-        self.bar(|bar| bar.set_message(text.to_string()));
+        self.bar.set_message(in_room(what));
     }
 
     /// Sets how many steps there are.
@@ -100,31 +84,29 @@ impl Work {
 
     /// Sets how many steps there are, and the template of what is shown about them.
     fn count(&self, all: usize, figures: &str) {
-        self.bar(|bar| {
-            if bar.length() != Some(all as u64) {
-                bar.set_length(all as u64);
-                styled(bar, &if columns() < NARROW { figures.to_string() } else { format!("{{bar:8}} {figures}") });
-            }
-        });
+        if self.bar.length() != Some(all as u64) {
+            self.bar.set_length(all as u64);
+            styled(&self.bar, &if columns() < NARROW { figures.to_string() } else { format!("{{bar:8}} {figures}") });
+        }
     }
 
     /// Sets how many steps are finished.
     pub fn done(&self, steps: usize) {
-        self.bar(|bar| bar.set_position(steps as u64));
+        self.bar.set_position(steps as u64);
     }
 
     /// Adds to the number of finished steps.
     pub(super) fn more(&self, steps: usize) {
-        self.bar(|bar| bar.inc(steps as u64));
+        self.bar.inc(steps as u64);
     }
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
-        if let Some(shown) = &mut self.0 {
-            shown.over = None;
+        if let Some((over, thread)) = self.drawer.take() {
+            drop(over);
             // The line must be gone before anything else is printed.
-            let _ = shown.drawer.take().map(JoinHandle::join);
+            let _ = thread.join();
         }
     }
 }
@@ -141,36 +123,27 @@ fn in_room(what: &str) -> String {
 }
 
 fn styled(bar: &ProgressBar, template: &str) {
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
+    bar.set_style(ProgressStyle::with_template(template).expect("a template"));
 }
 
-/// A piece of text in a progress line, which is dropped if the line is too long.
-struct Part {
-    text: String,
-    /// If the line is too long, parts are dropped in descending order of their rank.
-    rank: usize,
-}
-
-fn part(rank: usize, text: String) -> Part {
-    Part { text, rank }
-}
+/// A piece of text in a progress line, with its rank. If the line is too long, pieces are dropped in descending order of
+/// their ranks.
+type Part = (usize, String);
 
 fn figure(rank: usize, name: &str, value: f64) -> Part {
-    part(rank, format!("{name} {value:.4}"))
+    (rank, format!("{name} {value:.4}"))
 }
 
 /// Joins the parts of a progress line, and drops the parts of highest rank until the line fits into `columns`.
 fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
-    let width =
-        |parts: &[Part]| parts.iter().map(|part| part.text.chars().count() + 2).sum::<usize>().saturating_sub(2);
-    while parts.len() > 1 && width(&parts) > columns {
-        let last = parts.iter().enumerate().max_by_key(|(_, part)| part.rank).map_or(0, |(at, _)| at);
+    loop {
+        let line = parts.iter().map(|(_, text)| &**text).collect::<Vec<_>>().join("  ");
+        if parts.len() < 2 || line.chars().count() <= columns {
+            return harmless(&line).into_owned();
+        }
+        let last = parts.iter().enumerate().max_by_key(|(_, (rank, _))| *rank).map_or(0, |(at, _)| at);
         parts.remove(last);
     }
-    let texts: Vec<&str> = parts.iter().map(|part| &*part.text).collect();
-    harmless(&texts.join("  ")).into_owned()
 }
 
 /// Prints lines that scroll by at a readable pace, and redraws the newest line in between.
@@ -190,6 +163,8 @@ struct State {
     printed: Option<Instant>,
     /// The newest line, if it has not been printed yet.
     newest: Option<String>,
+    /// The names of the steps that are running, if they are known.
+    running: Vec<String>,
 }
 
 impl Lines {
@@ -197,7 +172,8 @@ impl Lines {
     /// `what` as the name of the work.
     fn new(hidden: bool, what: &str) -> Self {
         let work = (!hidden && !DRAWN.is_hidden()).then(|| Work::new(what));
-        Self(Mutex::new(State { work, begun: Instant::now(), before: None, all: None, printed: None, newest: None }))
+        let (before, all, printed, newest, running) = (None, None, None, None, Vec::new());
+        Self(Mutex::new(State { work, begun: Instant::now(), before, all, printed, newest, running }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -217,18 +193,20 @@ impl Lines {
 
     /// Shows the step that has just begun in the redrawn line.
     fn begun(&self, what: &str) {
-        let state = self.state();
+        let mut state = self.state();
+        state.running.push(what.to_string());
         let Some(work) = &state.work else { return };
         match state.all {
-            Some(_) => work.set(&fitted(vec![part(0, shortened(&harmless(what), room() + LEFT))], room() + LEFT)),
+            Some(_) => work.bar.set_message(shortened(&harmless(what), room() + LEFT)),
             None => work.now(what),
         }
     }
 
-    /// Shows how many steps are finished, with the measurements of the last step. If `now` is given, the redrawn line
-    /// shows it, the step in progress, in place of the measurements.
-    fn show(&self, done: usize, now_running: Option<String>, figures: impl Fn() -> Vec<Part>) {
+    /// Shows how many steps are finished, with the measurements of the last step, whose name is `last`. If a step is
+    /// running, the redrawn line shows its name in place of the measurements.
+    fn show(&self, done: usize, last: &str, figures: impl Fn() -> Vec<Part>) {
         let state = &mut *self.state();
+        state.running.retain(|name| name != last);
         let Some(work) = &state.work else { return };
         let (now, columns) = (Instant::now(), columns());
         let elapsed = now - state.begun;
@@ -236,33 +214,31 @@ impl Lines {
         let own = done - (*state.before.get_or_insert(done.saturating_sub(1))).min(done);
         let each = elapsed.div_f64(own.max(1) as f64);
         let mut parts = figures();
-        parts.insert(0, part(0, state.all.map_or_else(|| done.to_string(), |all| format!("{done}/{all}"))));
-        parts.push(part(4, rate(each)));
+        parts.insert(0, (0, state.all.map_or_else(|| done.to_string(), |all| format!("{done}/{all}"))));
+        parts.push((4, rate(each)));
         let left = state.all.map(|all| all.saturating_sub(done));
         // The display shows the position by itself, and its own estimate would count the time before the first step.
-        let mut shown = now_running.map_or_else(&figures, |running| vec![part(1, running)]);
+        let mut shown = state.running.last().map_or_else(&figures, |running| vec![(1, running.clone())]);
         if let Some(left @ 1..) = left {
             let left = Duration::try_from_secs_f64(each.as_secs_f64() * left as f64).unwrap_or(Duration::MAX);
             let left = format!("{:#} left", HumanDuration(left));
-            shown.insert(0, part(0, left.clone()));
-            parts.push(part(3, left));
+            shown.insert(0, (0, left.clone()));
+            parts.push((3, left));
         }
         let line = fitted(parts, columns);
         match state.all {
             Some(all) => {
                 work.count(all, "{pos}/{len} {msg}");
                 work.done(done);
-                work.set(&fitted(shown, room() + LEFT));
+                work.bar.set_message(fitted(shown, room() + LEFT));
             }
             None => work.now(&line),
         }
         let due = state.printed.is_none_or(|printed| now - printed >= SHOWN_AFTER.max(elapsed / 10));
+        state.newest = Some(line);
         if due || left == Some(0) {
             state.printed = Some(now);
-            state.newest = None;
-            terminal::say(line);
-        } else {
-            state.newest = Some(line);
+            state.newest.take().into_iter().for_each(terminal::say);
         }
     }
 
@@ -270,9 +246,7 @@ impl Lines {
     fn end(&self) {
         let mut state = self.state();
         state.work = None;
-        if let Some(line) = state.newest.take() {
-            terminal::say(line);
-        }
+        state.newest.take().into_iter().for_each(terminal::say);
     }
 }
 
@@ -329,7 +303,7 @@ impl Progress for Rounds {
             parts.extend(others.iter().map(|(name, value)| figure(7, name, *value)));
             parts
         };
-        self.lines.show(round.round, None, figures);
+        self.lines.show(round.round, "", figures);
     }
 
     fn warn(&self, message: &str) {
@@ -346,8 +320,6 @@ impl Progress for Rounds {
 pub struct Fits {
     lines: Lines,
     measure: Measure,
-    /// The names of the fits that are running.
-    running: Mutex<Vec<String>>,
     /// The warnings of all fits by their cause. Each warning has the name of the fit that gave it.
     warnings: Mutex<BTreeMap<String, Vec<(String, String)>>>,
 }
@@ -357,24 +329,40 @@ impl Fits {
     /// selects rounds.
     pub fn new(hidden: bool, measure: Measure) -> Self {
         let lines = Lines::new(hidden, "reading the data, then the first fits");
-        Self { lines, measure, running: Mutex::default(), warnings: Mutex::default() }
+        Self { lines, measure, warnings: Mutex::default() }
     }
 
     /// Prints the newest line, and one warning for each cause.
     pub fn end(&self) {
         self.lines.end();
         for fits in self.warnings.lock().unwrap_or_else(PoisonError::into_inner).values() {
-            let others = match fits.len() - 1 {
-                0 => String::new(),
-                others => format!(" and {others} more"),
-            };
+            let others = if fits.len() > 1 { format!(" and {} more", fits.len() - 1) } else { String::new() };
             let (fit, message) = &fits[0];
             terminal::say(format_args!("warning: {message} ({fit}{others})"));
         }
     }
 
-    fn running(&self) -> MutexGuard<'_, Vec<String>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Shows what a cross-validation reports.
+    pub fn show(&self, event: JobEvent) {
+        match event {
+            JobEvent::Begun(label) => self.lines.begun(label),
+            JobEvent::Done(job) => {
+                self.lines.state().all = Some(job.all);
+                let figures = || {
+                    let known =
+                        [(2, self.measure.to_string(), job.selection), (5, SURROGATE.to_string(), job.surrogate)];
+                    let known = known.into_iter().filter_map(|(rank, name, value)| Some(figure(rank, &name, value?)));
+                    [(1, job.label.to_string())].into_iter().chain(known).collect()
+                };
+                self.lines.show(job.finished, job.label, figures);
+            }
+            JobEvent::Warning(label, message) => {
+                let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+                let fits = warnings.entry(cause(message)).or_default();
+                fits.push((label.to_string(), message.to_string()));
+                fits.sort();
+            }
+        }
     }
 }
 
@@ -393,57 +381,19 @@ fn cause(message: &str) -> String {
     cause
 }
 
-impl Fits {
-    /// Shows what a cross-validation reports.
-    pub fn show(&self, event: JobEvent) {
-        match event {
-            JobEvent::Begun(label) => self.begun(label),
-            JobEvent::Done(job) => self.done(&job),
-            JobEvent::Warning(label, message) => self.warn(label, message),
-        }
-    }
-
-    fn begun(&self, label: &str) {
-        self.running().push(label.to_string());
-        self.lines.begun(label);
-    }
-
-    fn done(&self, job: &JobDone) {
-        self.lines.state().all = Some(job.all);
-        let running = {
-            let mut running = self.running();
-            running.retain(|label| label != job.label);
-            running.last().cloned()
-        };
-        let figures = || {
-            let known = [(2, self.measure.to_string(), job.selection), (5, SURROGATE.to_string(), job.surrogate)];
-            let known = known.into_iter().filter_map(|(rank, name, value)| Some(figure(rank, &name, value?)));
-            [part(1, job.label.to_string())].into_iter().chain(known).collect()
-        };
-        self.lines.show(job.finished, running, figures);
-    }
-
-    fn warn(&self, label: &str, message: &str) {
-        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = warnings.entry(cause(message)).or_default();
-        fits.push((label.to_string(), message.to_string()));
-        fits.sort();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn parts() -> Vec<Part> {
         vec![
-            part(0, "12/100".into()),
+            (0, "12/100".into()),
             figure(1, "ndcg@10", 0.4512),
             figure(6, "best", 0.4533),
             figure(2, "surrogate", 0.4012),
             figure(5, "loss", 0.7131),
-            part(4, "34/s".into()),
-            part(3, "3s left".into()),
+            (4, "34/s".into()),
+            (3, "3s left".into()),
         ]
     }
 

@@ -12,7 +12,7 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 
 use super::failure::one_line;
-use super::{Failure, Result, input};
+use super::{Failure, Result, bail, input};
 use crate::experiment::{
     OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, is_run, put_right, write_page,
 };
@@ -35,52 +35,51 @@ pub struct ReportArgs {
     /// Print the table of runs as JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    table: TableArgs,
-}
-
-/// The options that choose and sort the runs of a table.
-#[derive(Debug, Default, PartialEq, Args)]
-#[command(next_help_heading = "Options of tables of runs")]
-struct TableArgs {
     /// Measure by which runs are compared [default: the measure that selects the round]
-    #[arg(long, value_name = "MEASURE")]
+    #[arg(long, value_name = "MEASURE", help_heading = OF_TABLES)]
     measure: Option<Measure>,
     /// Column that orders the runs: folder, name, seconds, validation, a measure, or a setting [default: validation]
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", help_heading = OF_TABLES)]
     sort: Option<String>,
     /// Show only runs with this setting, such as learner.kind=gradient; may be repeated
-    #[arg(long = "where", value_name = "KEY=VALUE")]
+    #[arg(long = "where", value_name = "KEY=VALUE", help_heading = OF_TABLES)]
     conditions: Vec<String>,
 }
 
+/// The heading in the help of the options that choose and sort the runs of a table.
+const OF_TABLES: &str = "Options of tables of runs";
+
 impl ReportArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        match self.runs.as_slice() {
-            [run]
-                if !self.json && self.table == TableArgs::default() && (!run.is_dir() || run.join(REPORT).exists()) =>
-            {
-                page_of_run(run, self.out, out)
-            }
+        let asks_for_table = self.json || self.measure.is_some() || self.sort.is_some() || !self.conditions.is_empty();
+        match &self.runs[..] {
+            [run] if !asks_for_table && (!run.is_dir() || run.join(REPORT).exists()) => page_of_run(run, self.out, out),
             _ => self.table_of_runs(out),
         }
     }
 
     fn table_of_runs(self, out: &mut dyn Write) -> Result {
-        let mut found = Found::default();
+        let (mut runs, mut notes) = (Vec::new(), Vec::new());
         for folder in &self.runs {
             put_right(folder)?;
-            let before = found.runs.len();
-            found.below(folder)?;
-            if found.runs.len() == before {
+            let before = runs.len();
+            runs_below(folder, &mut runs, &mut notes)?;
+            if runs.len() == before {
                 return Err(no_run(folder, "here or in a folder below"));
             }
         }
-        let runs = self.table.chosen(found.runs)?;
+        let runs = self.chosen(runs)?;
         let of_runs: Vec<PathBuf> = runs.iter().flat_map(|run| files_of(Path::new(&run.folder))).collect();
-        let mut table = Runs::new(runs, self.table.measure);
-        table.notes.splice(0..0, found.notes);
-        self.table.sort(&mut table)?;
+        let mut table = Runs::new(runs, self.measure);
+        table.notes.splice(0..0, notes);
+        if let Some(column) = &self.sort {
+            let columns = table.columns();
+            if !columns.contains(column) {
+                let near = did_you_mean(&nearest(column, columns.iter().map(String::as_str)));
+                bail!("--sort {}: expected one of {}{near}", shown(column), columns.join(", "));
+            }
+            table.sort(column);
+        }
         if let Some(path) = &self.out {
             let page = runs_page(&table);
             if is_standard_stream(path) {
@@ -97,14 +96,9 @@ impl ReportArgs {
                 writeln!(out, "\n{mark:7}  {}", indented(&harmless(&words), 9))?;
             }
         }
-        match &self.out {
-            Some(path) => Ok(writeln!(out, "\nwritten to {}", path.display())?),
-            None => Ok(()),
-        }
+        Ok(self.out.iter().try_for_each(|path| writeln!(out, "\nwritten to {}", path.display()))?)
     }
-}
 
-impl TableArgs {
     /// Returns the runs that meet the conditions.
     fn chosen(&self, mut runs: Vec<FinishedRun>) -> Result<Vec<FinishedRun>> {
         for (key, wanted) in input::assignments("--where", &self.conditions)? {
@@ -115,28 +109,15 @@ impl TableArgs {
                 let near = did_you_mean(&nearest(&key, known.iter().map(String::as_str)));
                 return Err(refuse(format!("expected a key of the runs' configurations{near}")));
             }
-            let values: BTreeSet<String> =
-                runs.iter().filter_map(|run| run.settings().get(&key).map(in_words)).collect();
-            runs.retain(|run| run.settings().get(&key).map(in_words).as_ref() == Some(&wanted));
+            let value = |run: &FinishedRun| run.settings().get(&key).map(in_words);
+            let values: BTreeSet<String> = runs.iter().filter_map(value).collect();
+            runs.retain(|run| value(run).as_ref() == Some(&wanted));
             if runs.is_empty() {
                 let values: Vec<String> = values.into_iter().collect();
                 return Err(refuse(format!("no run has this value, expected one of {}", values.join(", "))));
             }
         }
         Ok(runs)
-    }
-
-    /// Puts the runs into the order that was asked for.
-    fn sort(&self, table: &mut Runs) -> Result {
-        let Some(column) = &self.sort else { return Ok(()) };
-        let columns = table.columns();
-        if !columns.contains(column) {
-            let near = did_you_mean(&nearest(column, columns.iter().map(String::as_str)));
-            let message = format!("--sort {}: expected one of {}{near}", shown(column), columns.join(", "));
-            return Err(Failure::input(message));
-        }
-        table.sort(column);
-        Ok(())
     }
 }
 
@@ -171,43 +152,33 @@ fn files_of(run: &Path) -> Vec<PathBuf> {
     RUN_FILES.iter().filter(|name| **name != PAGE).map(|name| run.join(name)).collect()
 }
 
-/// The runs below some folders, and notes about the runs that are left out.
-#[derive(Default)]
-struct Found {
-    runs: Vec<FinishedRun>,
-    notes: Vec<String>,
-}
-
-impl Found {
-    /// Reads the runs in a folder and in the folders below it, in the order of their names. Folders below a run are its
-    /// own. A run that is not finished or cannot be read is left out with a note.
-    fn below(&mut self, folder: &Path) -> Result {
-        if folder.join(REPORT).is_file() {
-            match read_report(folder).and_then(|report| Ok((report, read(&folder.join(RECORD))?))) {
-                Ok((report, record)) => {
-                    self.runs.push(FinishedRun { folder: folder.display().to_string(), report, record });
-                }
-                Err(Failure::Input(error)) => self.notes.push(format!("Left out: {}.", one_line(&error))),
-                Err(failure) => return Err(failure),
+/// Reads the runs in a folder and in the folders below it, in the order of their names. Folders below a run are its
+/// own. A run that is not finished or cannot be read is left out with a note.
+fn runs_below(folder: &Path, runs: &mut Vec<FinishedRun>, notes: &mut Vec<String>) -> Result {
+    if folder.join(REPORT).is_file() {
+        match read_report(folder).and_then(|report| Ok((report, read(&folder.join(RECORD))?))) {
+            Ok((report, record)) => {
+                runs.push(FinishedRun { folder: folder.display().to_string(), report, record });
             }
-            return Ok(());
+            Err(Failure::Input(error)) => notes.push(format!("Left out: {}.", one_line(&error))),
+            Err(failure) => return Err(failure),
         }
-        if is_run(folder) {
-            self.notes.push(format!("Left out: {} is not finished.", folder.display()));
-            return Ok(());
-        }
-        let unreadable = |error: io::Error| Failure::input(format!("{}: {error}", folder.display()));
-        if !folder.is_dir() {
-            return Err(no_run(folder, "here"));
-        }
-        let entries = std::fs::read_dir(folder).map_err(unreadable)?.collect::<io::Result<Vec<_>>>();
-        // A link could lead back.
-        let folders =
-            entries.map_err(unreadable)?.into_iter().filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir()));
-        let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
-        folders.sort();
-        folders.iter().try_for_each(|folder| self.below(folder))
+        return Ok(());
     }
+    if is_run(folder) {
+        notes.push(format!("Left out: {} is not finished.", folder.display()));
+        return Ok(());
+    }
+    if !folder.is_dir() {
+        return Err(no_run(folder, "here"));
+    }
+    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries = entries.map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
+    // A link could lead back.
+    let folders = entries.iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+    folders.sort();
+    folders.iter().try_for_each(|folder| runs_below(folder, runs, notes))
 }
 
 fn no_run(folder: &Path, place: &str) -> Failure {
@@ -224,11 +195,10 @@ pub fn read_report(folder: &Path) -> Result<Report> {
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let refuse = |error: anyhow::Error| Failure::Input(error.context(path.display().to_string()));
     let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(refuse(error.into())),
+        bytes => bytes.map_err(|error| refuse(error.into()))?,
     };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| match newer_version(&bytes) {
         Some(version) => refuse(anyhow::anyhow!(

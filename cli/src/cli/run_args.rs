@@ -1,5 +1,6 @@
 //! Arguments that every command with a configuration accepts, and code that opens the configuration.
 
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
@@ -7,13 +8,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{io, thread};
 
 use burn::tensor::Device;
+use burn_rank::device::{self, DeviceError};
 use burn_rank::op::{Execution, Instructions};
 use burn_rank::workbench::text::harmless;
 use clap::Args;
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
-use super::{Result, input};
+use super::{Result, process};
 use crate::experiment::{Claim, ConfigError, Document, Experiment, Place};
+
+/// Opens the device called `name`, or the default device if there is no name. If a backend panics because a driver is
+/// missing, the returned error contains its message, and nothing else is printed.
+pub fn open_device(name: Option<&str>) -> Result<Device, DeviceError> {
+    process::quietly(|| name.map_or_else(device::open_default, device::open))
+}
 
 /// The arguments of a command that runs a configuration.
 #[derive(Debug, Clone, Args)]
@@ -42,34 +50,27 @@ pub struct Opened {
 }
 
 impl RunArgs {
-    /// Reads and checks the configuration and opens its device.
-    pub fn open(&self) -> Result<Opened> {
-        self.open_with(None, Experiment::from_document)
-    }
-
-    /// Opens the configuration like [`open`](Self::open), but first sets a key to the value that a command-line option
+    /// Reads the configuration and opens its device. Before that, sets a key to the value that a command-line option
     /// gave. `read` decodes and checks the document.
-    pub fn open_with(
+    pub fn open(
         &self,
         option: Option<(&str, &str, String)>,
         read: fn(&Document) -> Result<Experiment, ConfigError>,
     ) -> Result<Opened> {
         let mut document = Document::read(&self.config, &self.set)?;
-        let device = ("device", "--device", self.device.clone());
-        let instructions = ("instructions", "--instructions", self.instructions.clone());
-        let own = [device, instructions].into_iter().filter_map(|(key, flag, value)| Some((key, flag, value?)));
-        for (key, flag, value) in own.chain(option) {
+        let device = self.device.clone().map(|name| ("device", "--device", name));
+        let instructions = self.instructions.clone().map(|set| ("instructions", "--instructions", set));
+        for (key, flag, value) in [device, instructions, option].into_iter().flatten() {
             document.set_option(key, flag, &value);
         }
         document.set_default_device();
         let config = read(&document)?;
-        let device = input::device(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
-        let execution = match config.instructions {
-            None => Execution::current(),
-            Some(set) => Execution::current()
-                .with_instructions(set)
-                .map_err(|error| document.refuse("instructions", &error.to_string()))?,
-        };
+        let refuse = |key: &str, error: &dyn Display| document.refuse(key, &error.to_string());
+        let device = open_device(Some(&config.device)).map_err(|error| refuse("device", &error))?;
+        let mut execution = Execution::current();
+        if let Some(set) = config.instructions {
+            execution = execution.with_instructions(set).map_err(|error| refuse("instructions", &error))?;
+        }
         Ok(Opened { document, config, device, execution })
     }
 }
@@ -108,11 +109,8 @@ impl FolderArgs {
 
 /// Returns the line that ends the output of a run: where it is, and the page to look at.
 pub fn written_to(folder: &Path, page: &str, is_new: bool) -> String {
-    let words = match is_new {
-        true => format!("written to {}", folder.display()),
-        false => format!("finished before; nothing was trained again: {}", folder.display()),
-    };
-    harmless(&format!("{words}, open {}", folder.join(page).display())).into_owned()
+    let words = if is_new { "written to" } else { "finished before; nothing was trained again:" };
+    harmless(&format!("{words} {}, open {}", folder.display(), folder.join(page).display())).into_owned()
 }
 
 /// Options that determine how losses and other primitives are computed.
@@ -131,14 +129,9 @@ impl ExecutionArgs {
     }
 }
 
-/// Makes the calling thread part of rayon's thread pool. Short parallel work starts at once on a thread of the pool,
-/// instead of waiting for another thread to wake up. The pool then has one worker fewer for other threads, so commands
-/// that start other threads must not call this function.
-pub(super) fn work_on_this_thread() {
-    start_threads(true);
-}
-
-/// Starts rayon's thread pool, which the calling thread may be part of. Where a limit of the system lets fewer threads
+/// Starts rayon's thread pool, which the calling thread may be part of: short parallel work then starts at once on a
+/// thread of the pool, instead of waiting for another thread to wake up. The pool then has one worker fewer for other
+/// threads, so this is not for commands that start other threads. Where a limit of the system lets fewer threads
 /// start than there are processors, the pool has these; where it lets none start, the calling thread does all the work.
 pub fn start_threads(with_this: bool) {
     let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok()).filter(|count| *count > 0);

@@ -10,8 +10,8 @@ use burn_rank::measure::{Convention, Rankings, Ties};
 use burn_rank::ranker::Ranker;
 use burn_rank::workbench::{self, Like, absent_in_words, fewer_features};
 
-use super::input::ReadArgs;
-use super::{Failure, Result, during, input, terminal};
+use super::input::{ReadArgs, ScoringArgs};
+use super::{Result, bail, during, input, terminal};
 
 /// A ranker, and the path by which messages name it.
 pub type Loaded<'a> = (&'a Path, &'a Ranker);
@@ -45,11 +45,11 @@ impl ReadArgs {
     /// Returns how files are read: by the options of the command, and otherwise as the training data of the ranker.
     pub fn reading(&self, model: Option<Loaded>) -> Result<Reading> {
         let Some((_, ranker)) = model else {
-            return Ok(Reading { options: self.options_after(None)?, ..Reading::default() });
+            return Ok(Reading { options: self.options(None)?, ..Reading::default() });
         };
         let config = &ranker.metadata().config;
         let is_imported = ranker.metadata().is_imported();
-        let mut options = self.options_after(Some(config).filter(|_| !is_imported))?;
+        let mut options = self.options(Some(config).filter(|_| !is_imported))?;
         if is_imported && ranker.takes_missing() && !self.keys()?.contains_key("missing") {
             options.missing = Missing::Keep;
         }
@@ -71,6 +71,28 @@ impl ReadArgs {
     }
 }
 
+impl ScoringArgs {
+    /// Reads data and their scores: from a file, or by the ranker that precedes the data. `usage` says what was expected
+    /// if there are no data.
+    pub fn scored(&self, scores: Option<&Path>, files: &[PathBuf], usage: &str) -> Result<(RankingDataset, Scored)> {
+        match (scores, files) {
+            (Some(scores), files) => {
+                let data = self.reading.read(files, None)?;
+                let scored = Scored::from_file(scores, &data)?;
+                Ok((data, scored))
+            }
+            (None, [model, files @ ..]) if !files.is_empty() => {
+                let device = self.device()?;
+                let ranker = input::ranker(model, &device)?;
+                let data = self.reading.read(files, Some((model, &ranker)))?;
+                let scored = Scored::by_ranker(model, &ranker, &data, &device)?;
+                Ok((data, scored))
+            }
+            _ => bail!("{usage}"),
+        }
+    }
+}
+
 impl Reading {
     /// Reads all files as one data set, for the ranker at `model`. If `tells_moves` is true, says how many rows were moved
     /// next to the other rows of their query.
@@ -84,7 +106,7 @@ impl Reading {
             ignores_labels: self.ignores_labels,
             ..Like::default()
         };
-        let read = ReadArgs::read_with(files, &self.options, &like, tells_moves)?;
+        let read = input::read_with(files, &self.options, &like, tells_moves)?;
         let taken_as = absent_in_words(&self.options);
         for file in read.widths.iter().filter(|file| file.features < self.features) {
             let (file, found) = (format!("{} has", file.path.display()), file.features);
@@ -136,8 +158,8 @@ fn names_in_tables(ranker: &Ranker, is_imported: bool) -> Vec<String> {
 
 /// The scores of a dataset.
 pub struct Scored {
-    /// One score per document.
-    scores: Vec<f32>,
+    /// One score per document, rounded to `f32` like a ranker's scores.
+    pub scores: Vec<f32>,
     /// Numbers that replace the scores in rankings, if scores differ in the file but become equal when rounded to
     /// `f32`.
     places: Option<Vec<f32>>,
@@ -165,11 +187,6 @@ impl Scored {
             queries.flat_map(places).collect()
         });
         Ok(Self { scores, places, convention: None })
-    }
-
-    /// Returns one score per document, rounded to `f32` like a ranker's scores.
-    pub fn as_float32(&self) -> &[f32] {
-        &self.scores
     }
 
     /// Returns the documents with their scores, from which measures are computed. Scores that differ in a file are not
@@ -209,21 +226,16 @@ impl Common {
         let both = || format!("{} and {}", self.model.display(), path.display());
         if let Some(stream) = self.files.iter().find(|file| !file.is_file()) {
             let why = format!("{} were trained on different columns or treat missing values differently", both());
-            return Err(Failure::input(format!(
-                "{}: expected a file, since it is read twice: {why}",
-                stream.display()
-            )));
+            bail!("{}: expected a file, since it is read twice: {why}", stream.display());
         }
         let own = reading.read(&self.files, Some(path), false)?;
-        let same = [
-            (self.data.query_ids == own.query_ids && self.data.offsets == own.offsets, "queries", "query"),
-            (self.data.labels == own.labels, "labels", "label"),
-        ];
-        if let Some((_, what, key)) = same.iter().find(|(is_same, ..)| !is_same) {
-            let way = format!("expected the same: name the column with --read columns.{key}=NAME");
-            return Err(Failure::input(format!("{} were trained on different {what} of these data: {way}", both())));
-        }
-        Scored::by_ranker(path, ranker, &own, device)
+        let (what, key) = match &self.data {
+            data if data.query_ids != own.query_ids || data.offsets != own.offsets => ("queries", "query"),
+            data if data.labels != own.labels => ("labels", "label"),
+            _ => return Scored::by_ranker(path, ranker, &own, device),
+        };
+        let way = format!("expected the same: name the column with --read columns.{key}=NAME");
+        bail!("{} were trained on different {what} of these data: {way}", both())
     }
 }
 

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use burn_rank::data::RankingDataset;
+use burn_rank::json::Value;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
-use super::{Common, Failure, Result, Scored, Work, input, written_to};
+use super::{Common, Result, Scored, Work, bail, ensure, input, written_to};
 use crate::experiment::{
     Claim, Document, Experiment, Identity, JOBS, KeptRun, OutputFolder, Place, REPORT, RunKind, STUDY, json_bytes,
     put_right,
@@ -24,11 +25,9 @@ const ALL: &str = "all";
 const LINE: usize = 80;
 const INDENT: usize = "vacuous  ".len();
 
-const READING: &str = include_str!("texts/study.txt").trim_ascii_end();
-
 /// Arguments of `study`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("texts/study.txt").trim_ascii_end())]
 pub struct StudyArgs {
     /// The study to run, or `all`; without a name, all studies are listed
     name: Option<String>,
@@ -67,7 +66,7 @@ pub struct StudyArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    scoring: input::ScoringArgs,
+    pub(super) scoring: input::ScoringArgs,
 }
 
 /// A parameter's name, if given, and its values; without a name, they belong to the study's first parameter.
@@ -78,27 +77,20 @@ fn over(text: &str) -> Result<Over> {
         Some((name, values)) => (Some(name.trim().to_string()), values),
         None => (None, text),
     };
-    let number = |value: &str| {
-        let unreadable =
-            || Failure::input(format!("--over {text}: found `{value}`, expected numbers separated by commas"));
-        value.trim().parse::<f64>().map_err(|_| unreadable())
+    let number = |value: &str| match value.trim().parse::<f64>() {
+        Ok(number) => Ok(number),
+        Err(_) => bail!("--over {text}: found `{value}`, expected numbers separated by commas"),
     };
-    Ok((name, values.split(',').map(number).collect::<Result<_, _>>()?))
+    Ok((name, values.split(',').map(number).collect::<Result<_>>()?))
 }
 
 impl StudyArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        self.scoring.scope(|| self.study(out))
-    }
-
-    fn study(&self, out: &mut dyn Write) -> Result {
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result {
         let Some(name) = &self.name else { return self.list(out) };
         let all = name == ALL;
         let studies: Vec<&StudyEntry> = if all { STUDIES.iter().collect() } else { vec![find(name)?] };
-        if all && !self.over.is_empty() {
-            return Err(Failure::input("--over: found values for all studies, expected one study"));
-        }
-        let over = self.over.iter().map(|text| over(text)).collect::<Result<Vec<Over>, _>>()?;
+        ensure!(!all || self.over.is_empty(), "--over: found values for all studies, expected one study");
+        let over = self.over.iter().map(|text| over(text)).collect::<Result<Vec<Over>>>()?;
         let run = Identity::new(RunKind::Study, &self.arguments());
         let claim = if self.overwrite { Claim::Overwrite } else { Claim::New };
         let place = self.out.clone().map(Place::Folder);
@@ -107,10 +99,7 @@ impl StudyArgs {
         }
         let source = self.source()?;
         let mut reports = Vec::new();
-        for study in studies {
-            if all && !study.accepts(&source) {
-                continue;
-            }
+        for study in studies.into_iter().filter(|study| !all || study.accepts(&source)) {
             let work = Work::new(study.name);
             let progress = &|what: &str, done: usize, all: usize| {
                 work.steps(all);
@@ -119,19 +108,9 @@ impl StudyArgs {
             };
             reports.push(study.run(&source, &StudyOptions { over: &over, quick: self.quick, progress })?);
         }
-        let record = match all {
-            true => json!({ "studies": reports }),
-            false => json!(reports[0]),
-        };
-        if self.json {
-            writeln!(out, "{record}")?;
-        }
-        for (number, report) in reports.iter().enumerate().filter(|_| !self.json) {
-            if number > 0 {
-                writeln!(out)?;
-            }
-            print(report, out)?;
-        }
+        let record = if all { json!({ "studies": reports }) } else { json!(reports[0]) };
+        let texts = || reports.iter().map(text).collect::<Vec<_>>().join("\n");
+        write!(out, "{}", if self.json { format!("{record}\n") } else { texts() })?;
         let Some(place) = place else { return Ok(()) };
         let bytes = json_bytes(&record)?;
         let mut folder = OutputFolder::open(&place, &run.on([&bytes]), "", claim)?;
@@ -155,12 +134,13 @@ impl StudyArgs {
         for study in STUDIES {
             let names: Vec<&str> = study.parameters.iter().map(|parameter| parameter.name).collect();
             if self.json {
-                let parameters: Vec<_> = (study.parameters.iter())
-                    .map(|parameter| json!({"name": parameter.name, "values": parameter.values}))
-                    .collect();
-                let takes: Vec<&str> = study.takes.iter().map(|kind| kind.name()).collect();
-                let (name, what) = (study.name, study.summary);
-                let row = json!({"study": name, "parameters": parameters, "takes": takes, "what": what, "paper": study.paper});
+                let parameters = study.parameters.iter();
+                let row = json!({
+                    "study": study.name,
+                    "parameters": parameters.map(|of| json!({"name": of.name, "values": of.values})).collect::<Value>(),
+                    "takes": study.takes.iter().map(|kind| kind.name()).collect::<Value>(),
+                    "what": study.summary, "paper": study.paper,
+                });
                 writeln!(out, "{row}")?;
             }
             table.row(study.name, [&names.join(", "), study.summary]);
@@ -175,7 +155,11 @@ impl StudyArgs {
         input::once(self.files.iter().chain(&self.scores).chain(&self.against))?;
         self.runs().try_for_each(|run| put_right(run))?;
         match (&self.scores, &self.config, self.files.as_slice()) {
-            (None, Some(config), []) => training(config),
+            (None, Some(path), []) => {
+                let config = Experiment::from_document(&Document::read(path, &[])?)?;
+                let split = config.data.split(config.seed)?;
+                Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
+            }
             (None, None, [_, ..]) if self.runs().all(|run| KeptRun::is_in(run)) => {
                 let device = self.scoring.device()?;
                 let read = self.runs().map(|run| KeptRun::read(run, &device)).collect::<Result<Vec<_>, _>>()?;
@@ -183,9 +167,8 @@ impl StudyArgs {
             }
             (None, None, [_, ..]) if self.runs().all(|run| run.join(REPORT).is_file() && run.join(JOBS).is_dir()) => {
                 let lacking = self.runs().find(|run| !KeptRun::is_in(run)).unwrap_or(&self.files[0]).display();
-                let advice =
-                    "expected folders of `cv` runs that kept scores or rankers; `cv --resume --keep scores` keeps them";
-                Err(Failure::input(format!("{lacking}: {advice}")))
+                let advice = "`cv --resume --keep scores` keeps them";
+                bail!("{lacking}: expected folders of `cv` runs that kept scores or rankers; {advice}")
             }
             (None, None, []) => Ok(Source::Generated { queries: self.queries as usize, seed: self.seed }),
             (Some(scores), None, files) => {
@@ -204,7 +187,7 @@ impl StudyArgs {
                 };
                 self.rankings(model, by)
             }
-            _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or neither")),
+            _ => bail!("expected MODEL DATA, --scores FILE DATA, or neither"),
         }
     }
 
@@ -224,45 +207,30 @@ impl StudyArgs {
 
 fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Scored) -> Subject {
     let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
-    Subject::new(format!("{} on {}", ranking.display(), files.join(" ")), data, scored.as_float32())
+    Subject::new(format!("{} on {}", ranking.display(), files.join(" ")), data, &scored.scores)
 }
 
-/// Reads the training data of a configuration.
-fn training(path: &Path) -> Result<Source> {
-    let config = Experiment::from_document(&Document::read(path, &[])?)?;
-    let split = config.data.split(config.seed)?;
-    Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
-}
-
-fn print(report: &StudyReport, out: &mut dyn Write) -> Result {
+fn text(report: &StudyReport) -> String {
     let findings = &report.findings;
     let about = &findings.about;
     let mut subject = harmless(&about.subject).into_owned();
     if let (Some(queries), Some(documents), Some(tied)) = (about.queries, about.documents, about.tied_queries) {
-        subject += &format!(
-            ": {} with something to rank, {}, {} with equal scores",
-            counted(queries, "query"),
-            counted(documents, "document"),
-            counted(tied, "query")
-        );
+        let (queries, documents) = (counted(queries, "query"), counted(documents, "document"));
+        let tied = counted(tied, "query");
+        subject += &format!(": {queries} with something to rank, {documents}, {tied} with equal scores");
     }
     subject += if report.quick { " (quick)" } else { "" };
     let title = format!("{}: {}", report.study, report.summary);
-    for line in [&title, &report.paper, &subject].into_iter().flat_map(|text| wrapped(text, LINE)) {
-        writeln!(out, "{line}")?;
-    }
+    let lines = [&title, &report.paper, &subject].into_iter().flat_map(|words| wrapped(words, LINE));
+    let mut text: String = lines.map(|line| line + "\n").collect();
     for table in &findings.tables {
-        writeln!(out)?;
-        for line in wrapped(&table.title, LINE) {
-            writeln!(out, "{line}")?;
-        }
-        write!(out, "{}", study_table(table).within(LINE))?;
+        text += &format!("\n{}\n{}", wrapped(&table.title, LINE).join("\n"), study_table(table).within(LINE));
     }
-    writeln!(out)?;
+    text += "\n";
     for claim in &findings.claims {
         let words = indented(&format!("{}: {}", claim.source, claim.claim), INDENT);
-        writeln!(out, "{:7}  {words}", claim.verdict.name())?;
-        writeln!(out, "{:INDENT$}{}", "", indented(&claim.found, INDENT))?;
+        text += &format!("{:7}  {words}\n", claim.verdict.name());
+        text += &format!("{:INDENT$}{}\n", "", indented(&claim.found, INDENT));
     }
-    Ok(())
+    text
 }

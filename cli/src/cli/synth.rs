@@ -11,9 +11,9 @@ use burn_rank::workbench::folds::part_number;
 use burn_rank::workbench::separator_of_name;
 use burn_rank::workbench::synth::write_telling;
 use burn_rank::workbench::text::is_standard_stream;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::{Failure, Result, Work, files, to_io};
+use super::{Result, Work, bail, ensure, files, input};
 use crate::experiment::OutputFolder;
 
 /// Arguments of `synth`.
@@ -39,8 +39,8 @@ pub struct SynthArgs {
     noise: f64,
     /// How labels depend on hidden traits: smoothly, by steps, or listwise, so that they also depend on the other
     /// documents of the list
-    #[arg(long, value_enum, default_value_t = Hidden::Smooth)]
-    scorer: Hidden,
+    #[arg(long, value_parser = input::one_of(SCORERS), default_value = "smooth")]
+    scorer: HiddenScorer,
     /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables. Any other file is text,
     /// which is written block by block to save memory. With `-`, the data go to standard output, and without --out, too,
     /// unless that is a terminal
@@ -52,73 +52,51 @@ pub struct SynthArgs {
     parts: Option<u16>,
 }
 
-/// The names of [`HiddenScorer`].
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Hidden {
-    /// Labels depend on sums, products and parabolas of traits
-    Smooth,
-    /// Steps of traits and of pairs of traits, as in trees
-    Steps,
-    /// Like `smooth`, but without parabolas, and with a penalty for a document that repeats a better document of its
-    /// list
-    Listwise,
-}
-
-impl From<Hidden> for HiddenScorer {
-    fn from(hidden: Hidden) -> Self {
-        match hidden {
-            Hidden::Smooth => Self::Smooth,
-            Hidden::Steps => Self::Steps,
-            Hidden::Listwise => Self::Listwise,
-        }
-    }
-}
+/// How labels may depend on hidden traits.
+const SCORERS: [(&str, HiddenScorer, &str); 3] = [
+    ("smooth", HiddenScorer::Smooth, "Labels depend on sums, products and parabolas of traits"),
+    ("steps", HiddenScorer::Steps, "Steps of traits and of pairs of traits, as in trees"),
+    (
+        "listwise",
+        HiddenScorer::Listwise,
+        "Like `smooth`, but without parabolas, and with a penalty for a document that repeats a better document of its \
+         list",
+    ),
+];
 
 impl SynthArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        let config = SynthConfig {
-            queries: self.queries,
-            features: self.features,
-            seed: self.seed,
-            median_length: self.median_length,
-            max_length: self.max_length,
-            noise: self.noise,
-            scorer: self.scorer.into(),
-            ..SynthConfig::default()
-        };
+        let Self { queries, features, seed, median_length, max_length, noise, scorer, .. } = self;
+        let config =
+            SynthConfig { queries, features, seed, median_length, max_length, noise, scorer, ..Default::default() };
         config.check()?;
         let out_file = self.out.as_ref().filter(|path| !is_standard_stream(path));
         match (out_file, self.parts) {
-            (None, Some(_)) => Err(Failure::input("--parts: expected a folder in --out, found `-`")),
+            (None, Some(_)) => bail!("--parts: expected a folder in --out, found `-`"),
             (None, None) if self.out.is_none() && io::stdout().is_terminal() => {
-                let advice =
-                    "expected a file, as in --out data.txt: standard output is a terminal; --out - prints there";
-                Err(Failure::input(format!("--out: {advice}")))
+                bail!(
+                    "--out: expected a file, as in --out data.txt: standard output is a terminal; --out - prints there"
+                )
             }
             (None, None) => match config.write(&mut BufWriter::new(out)) {
                 Err(DataError::Io { source, .. }) => Err(source.into()),
                 other => Ok(other.map(drop)?),
             },
             (Some(path), None) => match Format::from_path(path) {
-                Some(format) => files::write(path, |file| config.write_columnar(format, file).map_err(to_io)),
+                Some(format) => files::write(path, |file| config.write_columnar(format, file).map_err(files::to_io)),
                 None if separator_of_name(path).is_some() => {
                     let expected = "expected a name that ends in .arrow, .parquet or .txt";
-                    Err(Failure::input(format!("{}: {expected}: CSV and TSV are not written", path.display())))
+                    bail!("{}: {expected}: CSV and TSV are not written", path.display())
                 }
                 None => files::write(path, |file| fill(&config, 0..config.queries, file)),
             },
             (Some(folder), Some(parts)) => {
                 let parts = usize::from(parts);
-                if config.queries < parts {
-                    return Err(Failure::input(format!(
-                        "--queries {}: expected at least --parts {parts}",
-                        self.queries
-                    )));
-                }
+                ensure!(config.queries >= parts, "--queries {}: expected at least --parts {parts}", self.queries);
                 if let Some(further) = further_part(folder, parts) {
                     let found = format!("{}: found a part beyond --parts {parts}", further.display());
                     let expected = "expected none, since `cv` would read it as a part of these data";
-                    return Err(Failure::input(format!("{found}, {expected}; remove it or choose another folder")));
+                    bail!("{found}, {expected}; remove it or choose another folder");
                 }
                 let files: Vec<String> = (1..=parts).map(|part| format!("S{part}.txt")).collect();
                 let folder = OutputFolder::of_files(folder, "synth")?;
@@ -132,13 +110,12 @@ impl SynthArgs {
 /// Returns the first file `S<N>.txt` in a folder whose number N is above `parts`, if an earlier run left one there.
 fn further_part(folder: &Path, parts: usize) -> Option<PathBuf> {
     let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let further =
-        names.filter_map(|name| part_number(&name).filter(|&number| number > parts).map(|number| (number, name)));
+    let further = names.filter_map(|name| Some((part_number(&name).filter(|&number| number > parts)?, name)));
     further.min().map(|(_, name)| folder.join(name))
 }
 
 fn fill(config: &SynthConfig, queries: Range<usize>, file: &mut dyn Write) -> io::Result<()> {
     let work = Work::of("queries", queries.len());
     let written = write_telling(config, &mut BufWriter::new(file), queries, |queries| work.done(queries));
-    written.map(drop).map_err(to_io)
+    written.map(drop).map_err(files::to_io)
 }

@@ -12,7 +12,7 @@ use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
 use super::{
-    Failure, FolderArgs, Opened, Result, Rounds, RunArgs, interrupt_on_signal, terminal, together, work_on_this_thread,
+    Failure, FolderArgs, Opened, Result, Rounds, RunArgs, interrupt_on_signal, start_threads, terminal, together,
     written_to,
 };
 use crate::experiment::{
@@ -46,10 +46,10 @@ pub struct TrainArgs {
 impl TrainArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let start = Instant::now();
-        work_on_this_thread();
+        start_threads(true);
         let option = self.start.as_ref().map(|path| ("start", "--continue", path.display().to_string()));
         together(|group| {
-            let opened = self.run.open_with(option, Experiment::from_document)?;
+            let opened = self.run.open(option, Experiment::from_document)?;
             opened.execution.scope(|| self.train(opened, group, start, out))
         })
     }
@@ -101,14 +101,13 @@ impl TrainArgs {
                 summary["cautions"] = json!(cautions);
             }
             if !fit.members.is_empty() {
-                let row = |member: &MemberReport| {
-                    let MemberReport { name, weight, seed, best_round, rounds, stop, measures, .. } = member;
+                let row = |of: &MemberReport| {
                     json!({
-                        "name": name, "weight": weight, "seed": seed, "best_round": best_round, "rounds": rounds,
-                        "stop": stop, "measures": measures,
+                        "name": of.name, "weight": of.weight, "seed": of.seed, "best_round": of.best_round,
+                        "rounds": of.rounds, "stop": of.stop, "measures": of.measures,
                     })
                 };
-                summary["members"] = fit.members.iter().map(row).collect::<Vec<_>>().into();
+                summary["members"] = fit.members.iter().map(row).collect();
             }
             if let Some(importance) = &fit.importance {
                 summary["importance"] = json!(importance);
@@ -128,9 +127,8 @@ impl TrainArgs {
             let measures: Vec<&String> = report.measures.train.measures.keys().collect();
             let table = measures_table(report, &format!("{} convention", convention.name), &measures);
             write!(out, "{}", table.text())?;
-            for line in cautions.iter().flat_map(|caution| wrapped(caution, 80)) {
-                writeln!(out, "{}", harmless(&line))?;
-            }
+            let mut lines = cautions.iter().flat_map(|caution| wrapped(caution, 80));
+            lines.try_for_each(|line| writeln!(out, "{}", harmless(&line)))?;
             if let Some(folder) = folder {
                 writeln!(out, "{}", written_to(folder, PAGE, *is_new))?;
             }
@@ -141,12 +139,10 @@ impl TrainArgs {
 
 /// Names the sections of the configuration that `train` does not read.
 fn note_unread(config: &ExperimentConfig) {
-    let given = [
-        ("[grid]", !config.grid.is_empty()),
-        ("[search]", config.search.is_some()),
-        ("[cv]", config.cv != Default::default()),
-    ];
-    let given: Vec<&str> = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+    let grid = (!config.grid.is_empty()).then_some("[grid]");
+    let search = config.search.as_ref().map(|_| "[search]");
+    let cv = (config.cv != Default::default()).then_some("[cv]");
+    let given: Vec<&str> = [grid, search, cv].into_iter().flatten().collect();
     if !given.is_empty() {
         terminal::say(format_args!("note: train ignores {}; only cv reads them", given.join(" and ")));
     }

@@ -103,16 +103,13 @@ pub struct Quality {
     pub standard_error: Option<f64>,
 }
 
-/// The fits on a device, or the reason why there are none.
-pub type Trials = Result<Vec<Trial>, String>;
-
 /// A device with the fits that ran on it, and the cost of its training steps.
 #[derive(Debug, Clone)]
 pub struct DeviceRun {
     /// The device and its settings.
     pub device: DeviceSetting,
-    /// Its fits.
-    pub trials: Trials,
+    /// Its fits, or the reason why there are none.
+    pub trials: Result<Vec<Trial>, String>,
     /// The cost of a training step; `None` if it was not measured.
     pub step: Option<StepCost>,
 }
@@ -150,19 +147,20 @@ impl DeviceComparison {
     ///
     /// # Errors
     /// Returns an error if the configuration, the data, the seeds or the versions of the tables differ.
-    pub fn merge(tables: Vec<(String, Self)>) -> Result<Option<Self>> {
+    ///
+    /// # Panics
+    /// Panics without tables.
+    pub fn merge(tables: Vec<(String, Self)>) -> Result<Self> {
         let mut tables = tables.into_iter();
-        let Some((first, mut merged)) = tables.next() else { return Ok(None) };
-        let named = |name: &str, rows: Vec<DeviceRow>| {
-            let machine = Some(name.to_string());
-            rows.into_iter().map(move |row| DeviceRow { machine: machine.clone(), ..row }).collect::<Vec<_>>()
-        };
+        let (first, mut merged) = tables.next().expect("one table or more");
+        let label =
+            |rows: &mut [DeviceRow], name: &str| rows.iter_mut().for_each(|row| row.machine = Some(name.to_string()));
         let differs = |second: &str, what: &str, first: &str| {
             let expected = "the same configuration, data, seeds and version";
             ExperimentError::Input(format!("{second}: found {what} than in {first}; expected {expected}"))
         };
-        merged.devices = named(&first, std::mem::take(&mut merged.devices));
-        for (second, table) in tables {
+        label(&mut merged.devices, &first);
+        for (second, mut table) in tables {
             let found = [
                 ("another configuration", table.config != merged.config),
                 ("other data", table.data != merged.data),
@@ -171,7 +169,8 @@ impl DeviceComparison {
             if let Some((what, _)) = found.into_iter().find(|(_, differs)| *differs) {
                 return Err(differs(&second, what, &first));
             }
-            merged.devices.extend(named(&second, table.devices));
+            label(&mut table.devices, &second);
+            merged.devices.append(&mut table.devices);
         }
         let mut fitted = merged.devices.iter().filter(|row| row.failure.is_none());
         if let Some(baseline) = fitted.next() {
@@ -183,19 +182,16 @@ impl DeviceComparison {
             }
         }
         merged.judge().map_err(|error| ExperimentError::Input(error.to_string()))?;
-        Ok(Some(merged))
+        Ok(merged)
     }
 
     /// Tests, for every device, whether its rankers are equivalent to those from the first device.
     fn judge(&mut self) -> Result<(), SignificanceError> {
-        let margin = self.margin;
         let Some((first, others)) = self.devices.split_first_mut() else { return Ok(()) };
         first.equivalence = None;
         for row in others {
-            row.equivalence = match (first.failure.is_none(), row.failure.is_none()) {
-                (true, true) => equivalent(&first.trials, row, margin)?,
-                _ => None,
-            };
+            let are_fitted = first.failure.is_none() && row.failure.is_none();
+            row.equivalence = are_fitted.then(|| equivalent(&first.trials, row, self.margin)).transpose()?;
         }
         Ok(())
     }
@@ -204,73 +200,65 @@ impl DeviceComparison {
 /// Returns the first thing in which the fits of two devices differ and may not; `None` if they can be compared. A split
 /// of the data may depend on the seed, so fits are compared seed by seed.
 fn difference(first: &[Trial], second: &[Trial]) -> Option<&'static str> {
-    let seeds = |trials: &[Trial]| trials.iter().map(|trial| trial.seed).collect::<Vec<u64>>();
+    if !first.iter().map(|trial| trial.seed).eq(second.iter().map(|trial| trial.seed)) {
+        return Some("other seeds");
+    }
     let excluded = |trial: &Trial| trial.values.iter().map(Option::is_none).collect::<Vec<bool>>();
-    let pairs = || first.iter().zip(second);
-    let differs = [
-        ("other seeds", seeds(first) != seeds(second)),
-        ("other data", pairs().any(|(first, second)| first.data != second.data || excluded(first) != excluded(second))),
-    ];
-    differs.into_iter().find_map(|(what, differs)| differs.then_some(what))
+    let differ = |(a, b): (&Trial, &Trial)| a.data != b.data || excluded(a) != excluded(b);
+    first.iter().zip(second).any(differ).then_some("other data")
 }
 
 /// Tests whether the rankers of a row are equivalent to the rankers of the first device.
-fn equivalent(first: &[Trial], row: &DeviceRow, margin: f64) -> Result<Option<Equivalence>, SignificanceError> {
+fn equivalent(first: &[Trial], row: &DeviceRow, margin: f64) -> Result<Equivalence, SignificanceError> {
     let pairs = || first.iter().zip(&row.trials);
-    let differences: Vec<Vec<f64>> = pairs()
-        .map(|(first, second)| {
-            let both = first.values.iter().zip(&second.values);
-            both.filter_map(|(first, second)| Some((*second)? - (*first)?)).collect()
-        })
-        .collect();
+    let difference = |(first, second): (&Trial, &Trial)| -> Vec<f64> {
+        let both = first.values.iter().zip(&second.values);
+        both.filter_map(|(first, second)| Some((*second)? - (*first)?)).collect()
+    };
+    let differences: Vec<Vec<f64>> = pairs().map(difference).collect();
     if pairs().all(|(first, second)| first.ranker == second.ranker && first.values == second.values) {
-        return Ok(Some(Equivalence::identical(margin, differences.first().map_or(0, Vec::len), differences.len())));
+        return Ok(Equivalence::identical(margin, differences.first().map_or(0, Vec::len), differences.len()));
     }
     let mut found = equivalence(&differences, margin)?;
     if row.is_wrong() {
         found.verdict = EquivalenceVerdict::Different;
         found.seeds_to_decide = None;
     }
-    Ok(Some(found))
+    Ok(found)
 }
 
 impl DeviceRow {
     fn new(DeviceRun { device, trials, step }: DeviceRun) -> Self {
-        let (trials, failure) = match trials {
-            Ok(trials) => (trials, None),
-            Err(failure) => (Vec::new(), Some(failure)),
-        };
+        let failure = trials.as_ref().err().cloned();
+        let trials = trials.unwrap_or_default();
         let over =
-            |value: &dyn Fn(&Trial) -> Option<f64>| median(&mut trials.iter().filter_map(value).collect::<Vec<f64>>());
-        let most = |value: &dyn Fn(&Trial) -> Option<f64>| trials.iter().filter_map(value).reduce(f64::max);
-        let bytes = |value: &dyn Fn(&PeakBytes) -> Option<u64>| {
-            trials.iter().filter_map(|trial| value(&trial.peak_bytes)).max()
-        };
-        let error = |value: &dyn Fn(&FirstBatchError) -> f64| {
+            |value: fn(&Trial) -> Option<f64>| median(&mut trials.iter().filter_map(value).collect::<Vec<f64>>());
+        let bytes = |value: fn(&PeakBytes) -> Option<u64>| trials.iter().filter_map(|of| value(&of.peak_bytes)).max();
+        let error = |value: fn(&FirstBatchError) -> f64| {
             let errors = trials.iter().filter_map(|trial| Some(value(&trial.error?)));
             errors.reduce(|most, error| if error.is_nan() { error } else { most.max(error) })
         };
-        let error = error(&|of| of.loss).zip(error(&|of| of.gradient));
+        let error = error(|of| of.loss).zip(error(|of| of.gradient));
         Self {
             machine: None,
             failure,
             quality: Quality::over(&trials),
             equivalence: None,
             error: error.map(|(loss, gradient)| FirstBatchError { loss, gradient }),
-            train_documents_per_second: over(&|trial| trial.train_documents_per_second),
-            score_documents_per_second: over(&|trial| trial.score_documents_per_second),
-            seconds_to_target: over(&|trial| trial.seconds.target),
+            train_documents_per_second: over(|trial| trial.train_documents_per_second),
+            score_documents_per_second: over(|trial| trial.score_documents_per_second),
+            seconds_to_target: over(|trial| trial.seconds.target),
             reached_target: trials.iter().filter(|trial| trial.seconds.target.is_some()).count(),
-            best: most(&|trial| trial.best),
-            seconds_to_start: over(&|trial| Some(trial.seconds.open + trial.seconds.compile?)),
+            best: trials.iter().filter_map(|trial| trial.best).reduce(f64::max),
+            seconds_to_start: over(|trial| Some(trial.seconds.open + trial.seconds.compile?)),
             seconds: RowSeconds {
-                open: over(&|trial| Some(trial.seconds.open)),
-                compile: over(&|trial| trial.seconds.compile),
-                round: over(&|trial| trial.seconds.round),
+                open: over(|trial| Some(trial.seconds.open)),
+                compile: over(|trial| trial.seconds.compile),
+                round: over(|trial| trial.seconds.round),
             },
             steps: trials.iter().filter_map(|trial| trial.steps).max(),
             step,
-            peak_bytes: PeakBytes { host: bytes(&|of| of.host), device: bytes(&|of| of.device) },
+            peak_bytes: PeakBytes { host: bytes(|of| of.host), device: bytes(|of| of.device) },
             device,
             trials,
         }
@@ -278,15 +266,14 @@ impl DeviceRow {
 
     /// Returns the name of the device, followed by its machine if the table covers several machines.
     pub fn name(&self) -> String {
-        match &self.machine {
-            Some(machine) => format!("{machine}: {}", self.device),
-            None => self.device.to_string(),
-        }
+        let machine = self.machine.as_ref().map_or(String::new(), |machine| format!("{machine}: "));
+        format!("{machine}{}", self.device)
     }
 
     /// Returns whether the loss or the gradient of the first batch is wrong, regardless of the ranker's quality.
     pub fn is_wrong(&self) -> bool {
-        let limit = LARGEST_ERROR[usize::from(self.device.is_half())];
+        let is_half = self.device.precision.is_some_and(|precision| !precision.is_full());
+        let limit = LARGEST_ERROR[usize::from(is_half)];
         self.error.is_some_and(|error| error.largest() > limit)
     }
 
@@ -306,16 +293,15 @@ impl Quality {
     fn over(trials: &[Trial]) -> Option<Self> {
         let of_seed = |trial: &Trial| mean(&trial.values.iter().flatten().copied().collect::<Vec<f64>>());
         let means: Vec<f64> = trials.iter().map(of_seed).collect();
-        let several = means.len() > 1;
-        (!means.is_empty())
-            .then(|| Self { mean: mean(&means), standard_error: several.then(|| standard_error(&means)) })
+        let standard_error = (means.len() > 1).then(|| standard_error(&means));
+        (!means.is_empty()).then(|| Self { mean: mean(&means), standard_error })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device_comparison::trial::TrialSeconds;
+    use crate::device_comparison::step_cost::TrialSeconds;
 
     fn trial(seed: u64, values: &[f64], ranker: &str, error: f64) -> Trial {
         Trial {
@@ -392,7 +378,7 @@ mod tests {
         fewer.devices[0].trials[1].values.pop();
         let error = DeviceComparison::merge(vec![("x".into(), one()), ("y".into(), fewer)]).unwrap_err();
         assert!(error.to_string().starts_with("y: found other data than in x"), "{error}");
-        let merged = DeviceComparison::merge(vec![("x".into(), one()), ("y".into(), one())]).unwrap().unwrap();
+        let merged = DeviceComparison::merge(vec![("x".into(), one()), ("y".into(), one())]).unwrap();
         let names: Vec<String> = merged.devices.iter().map(DeviceRow::name).collect();
         assert_eq!(names, ["x: flex", "y: flex"]);
         assert_eq!(merged.devices[1].verdict(), "identical");

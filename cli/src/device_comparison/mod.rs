@@ -47,17 +47,13 @@ pub struct DeviceSetting {
 }
 
 impl DeviceSetting {
-    /// Returns whether a scorer's layers compute in 16 bits.
-    pub fn is_half(&self) -> bool {
-        self.precision.is_some_and(|precision| !precision.is_full())
+    /// Returns the name of the backend.
+    fn backend(&self) -> &str {
+        self.device.split(':').next().unwrap_or_default()
     }
-}
 
-impl FromStr for DeviceSetting {
-    /// Why the setting cannot be run.
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
+    /// Reads a setting, also one with a backend that this build lacks.
+    fn read(text: &str) -> Result<Self, String> {
         let refuse = |reason: String| format!("device `{text}`: {reason}");
         let mut parts = text.split('+');
         let head = parts.next().unwrap_or_default();
@@ -67,27 +63,23 @@ impl FromStr for DeviceSetting {
                 (device, Some(set.parse::<Instructions>().map_err(|error| refuse(error.to_string()))?))
             }
         };
-        let backend = device.split(':').next().unwrap_or_default();
-        let Some((name, _, built)) = backends().find(|(name, ..)| *name == backend) else {
-            let names: Vec<&str> = backends().map(|(name, ..)| name).collect();
+        let mut setting = Self { device: device.to_string(), instructions, threads: None, precision: None };
+        let backend = setting.backend();
+        let names: Vec<&str> = backends().map(|(name, ..)| name).collect();
+        if !names.contains(&backend) {
             let near = did_you_mean(&nearest(backend, names.iter().copied()));
             return Err(refuse(format!("found `{backend}`, expected one of {}{near}", names.join(", "))));
-        };
-        if !built {
-            return Err(refuse(not_built(name)));
         }
-        let mut setting = Self { device: device.to_string(), instructions, threads: None, precision: None };
         for part in parts {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let refused = |expected: &str| refuse(format!("{key} = `{value}`, expected {expected}"));
             match key {
                 "threads" if setting.threads.is_none() => {
                     let threads = value.parse().ok().filter(|threads| (1..=1024).contains(threads));
-                    let refused = || refuse(format!("threads = `{value}`, expected a number from 1 to 1024"));
-                    setting.threads = Some(threads.ok_or_else(refused)?);
+                    setting.threads = Some(threads.ok_or_else(|| refused("a number from 1 to 1024"))?);
                 }
                 "precision" if setting.precision.is_none() => {
-                    let refused = || refuse(format!("precision = `{value}`, expected f32, f16 or bf16"));
-                    setting.precision = Some(precision(value).ok_or_else(refused)?);
+                    setting.precision = Some(precision(value).ok_or_else(|| refused("f32, f16 or bf16"))?);
                 }
                 "threads" | "precision" => return Err(refuse(format!("found {key} twice"))),
                 _ => {
@@ -97,6 +89,19 @@ impl FromStr for DeviceSetting {
             }
         }
         Ok(setting)
+    }
+}
+
+impl FromStr for DeviceSetting {
+    /// Why the setting cannot be run.
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let setting = Self::read(text)?;
+        match backends().find(|(name, ..)| *name == setting.backend()) {
+            Some((name, _, false)) => Err(format!("device `{text}`: {}", not_built(name))),
+            _ => Ok(setting),
+        }
     }
 }
 
@@ -121,23 +126,12 @@ impl fmt::Display for DeviceSetting {
     }
 }
 
+/// A report may come from a build that has other backends.
 impl TryFrom<String> for DeviceSetting {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        // A report may come from a build that has other backends.
-        let unbuilt = |text: &str| {
-            let backend = text.split([':', '@', '+']).next().unwrap_or_default();
-            backends().any(|(name, _, built)| name == backend && !built)
-        };
-        match text.parse() {
-            Err(_) if unbuilt(&text) => {
-                let rest = text.find(['@', '+']).unwrap_or(text.len());
-                let flex: Self = format!("flex{}", &text[rest..]).parse()?;
-                Ok(Self { device: text[..rest].to_string(), ..flex })
-            }
-            parsed => parsed,
-        }
+        Self::read(&text)
     }
 }
 

@@ -12,7 +12,7 @@ use burn_rank::workbench::learner::{device_reads, device_sent};
 use serde::{Deserialize, Serialize};
 
 use super::Result;
-use crate::experiment::{Experiment, FitOptions, Split, fit_in_place};
+use crate::experiment::{Document, Experiment, FitOptions, Split, fit_in_place};
 use crate::number::median;
 
 /// The measurements of training steps on one device. `None` stands for a value that was not measured.
@@ -71,20 +71,17 @@ pub struct Throughput {
 
 /// The number of launches and the total time of each kernel, by kernel name. The time of a kernel is `None` if the
 /// device did not time one of its launches.
-#[derive(Debug, Default)]
-struct Watched {
-    kernels: BTreeMap<String, (u64, Option<f64>)>,
-}
+type Watched = BTreeMap<String, (u64, Option<f64>)>;
 
 impl StepCost {
     /// The numbers of queries per step for which the speed is measured.
-    pub const BATCHES: [usize; 4] = [4, 16, 64, 256];
+    const BATCHES: [usize; 4] = [4, 16, 64, 256];
 
     /// The number of rounds of each fit; kernels are compiled and tuned in the first.
-    pub const ROUNDS: usize = 4;
+    const ROUNDS: usize = 4;
 
     /// Returns the parts of a step that a configuration can do without, each with the settings that leave it out.
-    pub fn parts(resolved: &Value) -> Vec<(&'static str, String)> {
+    fn parts(resolved: &Value) -> Vec<(&'static str, String)> {
         let (learner, loss, scorer) = (&resolved["learner"], &resolved["loss"], &resolved["scorer"]);
         let mut parts = Vec::new();
         if !learner["average"].is_null() {
@@ -106,18 +103,24 @@ impl StepCost {
         parts
     }
 
-    /// Measures the speed of `config` and of each configuration in `batches`, which differ in the number of queries per
-    /// step. Then fits `config` once more and records its kernel launches, and fits each configuration in `without`,
-    /// which lack a part of the step. Returns `None` for learners without steps.
+    /// Measures the speed of a configuration as it is, and with other numbers of queries per step. Then fits it once
+    /// more and records its kernel launches, and fits it without each part of the step. Returns `None` for learners
+    /// without steps.
     ///
     /// # Errors
     /// Returns an error if a fit fails.
-    pub fn measure(
-        config: &Experiment,
-        batches: &[(usize, Experiment)],
-        without: &[(&'static str, Experiment)],
-        device: &Device,
-    ) -> Result<Option<Self>> {
+    pub fn measure(document: &Document, device: &Device) -> Result<Option<Self>> {
+        if Experiment::from_document(document)?.resolved()["learner"]["epochs"].is_null() {
+            return Ok(None);
+        }
+        let mut document = document.clone();
+        document.set(&format!("learner.epochs={}", Self::ROUNDS))?;
+        let config = &Experiment::from_document(&document)?;
+        let with = |setting: &str| -> Result<Experiment> {
+            let mut document = document.clone();
+            document.set(setting)?;
+            Ok(Experiment::from_document(&document)?)
+        };
         let mut split = config.data.split(config.seed)?;
         split.test = None;
         let documents = split.train.documents() as f64;
@@ -127,10 +130,11 @@ impl StepCost {
         let clock = fit(config, &split, device, Clock::new(device))?;
         let seconds = clock.training().map(|seconds| seconds / steps as f64);
         let mut throughput = Vec::new();
-        for (queries, config) in batches.iter().filter(|(queries, _)| *queries <= split.train.queries()) {
-            let clock = fit(config, &split, device, Clock::new(device))?;
+        for batch_queries in Self::BATCHES.into_iter().filter(|queries| *queries <= split.train.queries()) {
+            let config = with(&format!("learner.batch_queries={batch_queries}"))?;
+            let clock = fit(&config, &split, device, Clock::new(device))?;
             let speed = clock.training().map(|seconds| documents / seconds);
-            throughput.extend(speed.map(|speed| Throughput { batch_queries: *queries, documents_per_second: speed }));
+            throughput.extend(speed.map(|speed| Throughput { batch_queries, documents_per_second: speed }));
         }
         let before = (device_reads(), device_sent());
         let (watched, clock) = watch(config, &split, device)?;
@@ -141,28 +145,22 @@ impl StepCost {
         let sent_bytes = per_step((device_sent() - before.1) as f64);
         // Kernels are watched in every round but the first.
         let later = (watched_steps - steps) as f64;
-        let mut kernels: Vec<KernelCost> = watched
-            .kernels
-            .into_iter()
-            .map(|(name, (launches, seconds))| KernelCost {
-                name,
-                launches: launches as f64 / later,
-                seconds: seconds.map(|seconds| seconds / later),
-            })
-            .collect();
-        kernels.sort_by(|a, b| {
-            b.seconds
-                .partial_cmp(&a.seconds)
-                .unwrap_or(std::cmp::Ordering::Equal)
-                .then(b.launches.total_cmp(&a.launches))
-        });
-        let launches = (!kernels.is_empty()).then(|| kernels.iter().map(|kernel| kernel.launches).sum());
+        let cost = |(name, (launches, seconds)): (String, (u64, Option<f64>))| KernelCost {
+            name,
+            launches: launches as f64 / later,
+            seconds: seconds.map(|seconds| seconds / later),
+        };
+        let mut kernels: Vec<KernelCost> = watched.into_iter().map(cost).collect();
+        let time = |kernel: &KernelCost| kernel.seconds.unwrap_or(f64::NEG_INFINITY);
+        kernels.sort_by(|a, b| time(b).total_cmp(&time(a)).then(b.launches.total_cmp(&a.launches)));
+        let launches = (!kernels.is_empty()).then(|| kernels.iter().map(|kernel| kernel.launches).sum::<f64>());
+        let parts = launches.map(|_| Self::parts(&config.resolved())).unwrap_or_default();
         let mut sources = Vec::new();
-        for (all, (source, config)) in launches.iter().flat_map(|all: &f64| without.iter().map(move |of| (all, of))) {
-            let (watched, clock) = watch(config, &split, device)?;
-            let there: u64 = watched.kernels.values().map(|(launches, _)| launches).sum();
+        for (source, setting) in parts {
+            let (watched, clock) = watch(&with(&setting)?, &split, device)?;
+            let there: u64 = watched.values().map(|(launches, _)| launches).sum();
             let later = clock.steps() - clock.steps_of_round().unwrap_or(0);
-            let launches = all - there as f64 / later as f64;
+            let launches = launches.unwrap_or_default() - there as f64 / later as f64;
             sources.push(LaunchSource { source: source.to_string(), launches });
         }
         let kernel_seconds = kernels.iter().map(|kernel| kernel.seconds).sum::<Option<f64>>();
@@ -253,15 +251,16 @@ mod cube {
 
     /// Fits a configuration, and records the kernel launches of its training steps from the second round on.
     pub(super) fn watch(config: &Experiment, split: &Split, device: &Device) -> Result<(Watched, Clock)> {
-        let observer = Arc::new(Observer::default());
+        let clock = Clock::new(device);
+        let observer = Arc::new(Observer { training: clock.training.clone(), ..Observer::default() });
         let observation = LaunchObservation::new(observer.clone());
-        let clock = fit(config, split, device, Clock::new(device).with_flag(observer.training.clone()))?;
+        let clock = fit(config, split, device, clock)?;
         drop(observation);
         let launches = std::mem::take(&mut *observer.launches.lock().unwrap_or_else(PoisonError::into_inner));
         let profiles = std::mem::take(&mut *observer.profiles.lock().unwrap_or_else(PoisonError::into_inner));
         let mut watched = Watched::default();
         for kernel in launches {
-            watched.kernels.entry(kernel_name(kernel)).or_insert((0, Some(0.0))).0 += 1;
+            watched.entry(kernel_name(kernel)).or_insert((0, Some(0.0))).0 += 1;
         }
         let mut timed: BTreeMap<String, u64> = BTreeMap::new();
         for (kernel, profile) in profiles {
@@ -269,13 +268,13 @@ mod cube {
             let ticks = future::block_on(profile.resolve()).filter(|_| by_device);
             let Some(ticks) = ticks else { continue };
             let name = kernel_name(kernel);
-            if let Some((_, Some(seconds))) = watched.kernels.get_mut(&name) {
+            if let Some((_, Some(seconds))) = watched.get_mut(&name) {
                 *seconds += ticks.duration().as_secs_f64();
                 *timed.entry(name).or_default() += 1;
             }
         }
         // A sum that leaves launches out is no time of the kernel.
-        for (name, (launches, seconds)) in &mut watched.kernels {
+        for (name, (launches, seconds)) in &mut watched {
             if timed.get(name) != Some(launches) {
                 *seconds = None;
             }
@@ -294,53 +293,53 @@ pub(super) struct Clock {
 }
 
 /// Points in time during a fit, in seconds since the fit began.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Marks {
-    begun: Option<Instant>,
+    begun: Instant,
     /// The time at which the steps of each round ended, and the number of these steps.
     trained: Vec<(f64, usize)>,
     /// The time at which each round ended, and the selection measure of the round.
     rounds: Vec<(f64, Option<f64>)>,
 }
 
-/// Durations within a fit, in seconds.
-pub(super) struct Times {
-    pub best: Option<f64>,
+/// Times of a trial in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TrialSeconds {
+    /// The time from the start of the process until the device is open, in seconds.
+    pub open: f64,
+    /// The time to compile kernels, in seconds: the first round's duration minus the median of the other rounds. The
+    /// value is `None` for fewer than two rounds.
     pub compile: Option<f64>,
+    /// The duration of the median round after the first, in seconds.
     pub round: Option<f64>,
+    /// The time from the start of the fit to the first round that reached the target, in seconds.
     pub target: Option<f64>,
 }
 
 impl Clock {
     pub(super) fn new(device: &Device) -> Self {
-        Self { device: device.clone(), marks: Mutex::default(), training: Arc::default() }
-    }
-
-    /// Makes the clock set `training` to true while steps run, so that an observer can read it.
-    #[cfg(feature = "_cube")]
-    pub(super) fn with_flag(self, training: Arc<AtomicBool>) -> Self {
-        Self { training, ..self }
+        let marks = Marks { begun: Instant::now(), trained: Vec::new(), rounds: Vec::new() };
+        Self { device: device.clone(), marks: Mutex::new(marks), training: Arc::default() }
     }
 
     fn marks(&self) -> std::sync::MutexGuard<'_, Marks> {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the seconds since the fit began. If the beginning has not been recorded, the first call counts as the
-    /// beginning.
-    fn now(marks: &mut Marks) -> f64 {
-        marks.begun.get_or_insert_with(Instant::now).elapsed().as_secs_f64()
-    }
-
-    /// Returns the durations so far, including the time to the first round whose selection measure reached `target`.
-    pub(super) fn times(&self, target: Option<f64>) -> Times {
+    /// Returns the durations so far, including the time to the first round whose selection measure reached `target`. The
+    /// device was open after `open` seconds.
+    pub(super) fn seconds(&self, open: f64, target: Option<f64>) -> TrialSeconds {
         let marks = self.marks();
         let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();
         let round = median(&mut ends.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<f64>>());
         let compile = round.zip(ends.first()).map(|(round, first)| (first - round).max(0.0));
-        let best = marks.rounds.iter().filter_map(|(_, value)| *value).reduce(f64::max);
         let reached = |target: f64| marks.rounds.iter().find(|(_, value)| value.is_some_and(|value| value >= target));
-        Times { best, compile, round, target: target.and_then(reached).map(|(at, _)| *at) }
+        TrialSeconds { open, compile, round, target: target.and_then(reached).map(|(at, _)| *at) }
+    }
+
+    /// Returns the best selection measure of any round.
+    pub(super) fn best(&self) -> Option<f64> {
+        self.marks().rounds.iter().filter_map(|(_, value)| *value).reduce(f64::max)
     }
 
     /// Returns the median time, in seconds, that the steps of a round took. The first round and the time for
@@ -364,7 +363,7 @@ impl Clock {
 
 impl Progress for Clock {
     fn begin(&self, _: &str, _: Option<usize>) {
-        self.marks().begun = Some(Instant::now());
+        self.marks().begun = Instant::now();
     }
 
     fn trained(&self, steps: usize) {
@@ -372,13 +371,13 @@ impl Progress for Clock {
         let _ = self.device.sync();
         self.training.store(false, Ordering::Relaxed);
         let mut marks = self.marks();
-        let at = Self::now(&mut marks);
+        let at = marks.begun.elapsed().as_secs_f64();
         marks.trained.push((at, steps));
     }
 
     fn round(&self, round: &Round) {
         let mut marks = self.marks();
-        let at = Self::now(&mut marks);
+        let at = marks.begun.elapsed().as_secs_f64();
         marks.rounds.push((at, round.validation.or(round.train)));
         self.training.store(true, Ordering::Relaxed);
     }

@@ -12,7 +12,6 @@ use burn::nn::loss::Reduction;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::data::{Normalizer, RankingBatch, RankingDataset};
 use burn_rank::learner::LearnerError;
-use burn_rank::loss::RankingLoss;
 use burn_rank::ranker::Ranker;
 use burn_rank::workbench::op::with_tensor_path;
 use burn_rank::workbench::ranker::Versions;
@@ -22,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Result;
-use super::step_cost::Clock;
+use super::step_cost::{Clock, TrialSeconds};
 use crate::experiment::{Experiment, ExperimentConfig, FitOptions, RunRecord, Split, fit_in_place};
 use crate::number::median;
 
@@ -71,20 +70,6 @@ pub struct Trial {
     pub versions: Versions,
 }
 
-/// Times of a trial in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct TrialSeconds {
-    /// The time from the start of the process until the device is open, in seconds.
-    pub open: f64,
-    /// The time to compile kernels, in seconds: the first round's duration minus the median of the other rounds. The
-    /// value is `None` for fewer than two rounds.
-    pub compile: Option<f64>,
-    /// The duration of the median round after the first, in seconds.
-    pub round: Option<f64>,
-    /// The time from the start of the fit to the first round that reached the target, in seconds.
-    pub target: Option<f64>,
-}
-
 /// Largest memory in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakBytes {
@@ -108,16 +93,18 @@ impl Trial {
         let data = split.sets().map(|(set, data)| (set.to_string(), data.data_hash())).collect();
         let (set, scored) = split.sets().last().expect("the training queries are always there");
         let scored = scored.clone();
-        let error = first_batch(config, &split, device)?;
+        let error = FirstBatchError::measure(config, &split, device)?;
         let clock = Clock::new(device);
         let start = config.start_ranker(None, device)?;
         let fit_options = FitOptions { start: start.as_ref(), progress: &clock, ..FitOptions::new(device) };
         let documents = split.train.documents();
         let fitting = Instant::now();
         let fit = fit_in_place(config, &mut split, config.seed, &fit_options)?;
-        let peak_bytes = PeakBytes { host: memory::peak(), device: peak_of_pools(device) };
+        let pools = device.memory_pool_report();
+        let of_device = pools.map(|pools| pools.iter().map(|pool| pool.page_size * pool.pages_peak).sum());
+        let peak_bytes = PeakBytes { host: memory::peak(), device: of_device };
         let record = RunRecord::new(&config.device, fitting.elapsed(), begun.elapsed());
-        let times = clock.times(target);
+        let seconds = clock.seconds(open, target);
         Ok(Self {
             seed: config.seed,
             measure: format!("{} ({})", config.measure.select, config.measure.convention.name),
@@ -128,10 +115,10 @@ impl Trial {
             error,
             rounds: fit.history.len(),
             steps: clock.steps_of_round().map(|_| clock.steps()),
-            best: times.best,
-            train_documents_per_second: clock.training().or(times.round).map(|seconds| documents as f64 / seconds),
+            best: clock.best(),
+            train_documents_per_second: clock.training().or(seconds.round).map(|seconds| documents as f64 / seconds),
             score_documents_per_second: scoring_speed(&fit.ranker, &scored, device)?,
-            seconds: TrialSeconds { open, compile: times.compile, round: times.round, target: times.target },
+            seconds,
             peak_bytes,
             threads: record.threads,
             instructions: record.instructions,
@@ -139,27 +126,6 @@ impl Trial {
             versions: Versions::current(),
         })
     }
-}
-
-/// Returns the peak number of bytes in the memory pools of a device, or `None` if the device does not report it.
-fn peak_of_pools(device: &Device) -> Option<u64> {
-    let pools = device.memory_pool_report()?;
-    Some(pools.iter().map(|pool| pool.page_size * pool.pages_peak).sum())
-}
-
-/// Measures the errors of loss and gradient on the first batch, or returns `None` if features are streamed.
-fn first_batch(config: &ExperimentConfig, split: &Split, device: &Device) -> Result<Option<FirstBatchError>> {
-    if config.data.memory.is_some() {
-        return Ok(None);
-    }
-    let normalizer = Normalizer::fit(&split.train, config.normalizer);
-    let step = config.resolved()["learner"]["batch_queries"].as_u64().unwrap_or(16) as usize;
-    let mut queries = split.train.select(&(0..split.train.queries().min(step)).collect::<Vec<usize>>());
-    normalizer.apply(&mut queries)?;
-    if config.indicates_missing() {
-        normalizer::fill(&Normalizer::fit_with_indicators(&split.train, config.normalizer)?, &mut queries);
-    }
-    FirstBatchError::measure(config, &queries, device)
 }
 
 /// Returns the number of documents scored per second, as the median over repetitions after one warm-up pass.
@@ -176,7 +142,7 @@ fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Res
 }
 
 /// For batches with more document pairs, tensor operations would need more than half a GiB, so kernels compute the
-/// reference values instead.
+/// exact values instead.
 const MOST_PAIRS: usize = 5_000_000;
 
 /// The errors of a loss and its gradient on a device, relative to the largest component of the double-precision result.
@@ -196,69 +162,61 @@ impl FirstBatchError {
     }
 
     /// Measures the errors on one batch of normalized training queries. An untrained scorer computes the scores on the
-    /// CPU, so every device gets the same scores. Returns `None` for learners without a loss or a scorer.
+    /// CPU, so every device gets the same scores. Returns `None` for learners without a loss or a scorer, and if features
+    /// are streamed.
     ///
     /// # Errors
     /// Returns an error if the loss or the scorer cannot be built.
-    pub fn measure(config: &ExperimentConfig, queries: &RankingDataset, device: &Device) -> Result<Option<Self>> {
-        let (Some(scorer), Some(loss)) = (&config.scorer, &config.loss) else { return Ok(None) };
+    fn measure(config: &ExperimentConfig, split: &Split, device: &Device) -> Result<Option<Self>> {
+        let (None, Some(scorer), Some(loss)) = (&config.data.memory, &config.scorer, &config.loss) else {
+            return Ok(None);
+        };
+        let normalizer = Normalizer::fit(&split.train, config.normalizer);
+        let step = config.resolved()["learner"]["batch_queries"].as_u64().unwrap_or(16) as usize;
+        let mut queries = split.train.select(&(0..split.train.queries().min(step)).collect::<Vec<usize>>());
+        normalizer.apply(&mut queries)?;
+        if config.indicates_missing() {
+            normalizer::fill(&Normalizer::fit_with_indicators(&split.train, config.normalizer)?, &mut queries);
+        }
         let loss = loss.build().map_err(LearnerError::from)?;
         let all: Vec<usize> = (0..queries.queries()).collect();
-        let batch = RankingBatch::assemble(queries, &all, &host());
+        let batch = RankingBatch::assemble(&queries, &all, &host());
         let scorer = scorer.init(queries.feature_count, config.seed, &host()).map_err(LearnerError::from)?;
         let scores = scorer.forward(batch.features, batch.mask.clone());
-        let shape = scores.dims();
+        let [lists, documents] = scores.dims();
         let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect::<Vec<f64>>();
-        let mask = batch.mask.into_data();
-        let lists = Lists { shape, scores: numbers(scores), labels: numbers(batch.labels), mask };
-        let exact = lists.exact(&*loss);
-        let found = lists.explain(&*loss, DType::F32, device);
+        let (scores, labels, mask) = (numbers(scores), numbers(batch.labels), batch.mask.into_data());
+        // The mean loss of the lists, and its gradient.
+        let explain = |dtype: DType, device: &Device| {
+            let device = device.clone().autodiff();
+            let tensor = |values: &[f64]| {
+                Tensor::<2>::from_data(TensorData::new(values.to_vec(), [lists, documents]), (&device, dtype))
+            };
+            let scores = tensor(&scores).require_grad();
+            let mask = Tensor::from_data(mask.clone(), &device);
+            let value = loss.forward(scores.clone(), tensor(&labels), mask, Reduction::Mean);
+            let number: f64 = value.to_data().iter::<f64>().sum();
+            let gradient = scores.grad(&value.backward()).map(|of| of.into_data().iter::<f64>().collect());
+            (number, gradient.unwrap_or_else(|| vec![0.0; lists * documents]))
+        };
+        // Tensor operations compute the exact values, so a wrong CPU kernel is also detected.
+        let exact = || explain(DType::F64, &host());
+        let exact = if lists * documents * documents > MOST_PAIRS { exact() } else { with_tensor_path(exact) };
+        let found = explain(DType::F32, device);
         Ok(Some(Self { loss: relative(&[exact.0], &[found.0]), gradient: relative(&exact.1, &found.1) }))
-    }
-}
-
-/// Lists of one batch.
-struct Lists {
-    shape: [usize; 2],
-    scores: Vec<f64>,
-    labels: Vec<f64>,
-    mask: TensorData,
-}
-
-impl Lists {
-    /// Returns the loss and its gradient in double precision on the CPU. Tensor operations compute the values, so a
-    /// wrong CPU kernel is also detected. A batch whose pairs do not fit into memory uses the kernels instead.
-    fn exact(&self, loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
-        let explain = || self.explain(loss, DType::F64, &host());
-        let [lists, documents] = self.shape;
-        if lists * documents * documents > MOST_PAIRS { explain() } else { with_tensor_path(explain) }
-    }
-
-    /// Returns the mean loss of the lists, and its gradient.
-    fn explain(&self, loss: &dyn RankingLoss, dtype: DType, device: &Device) -> (f64, Vec<f64>) {
-        let device = device.clone().autodiff();
-        let tensor =
-            |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), self.shape), (&device, dtype));
-        let scores = tensor(&self.scores).require_grad();
-        let mask = Tensor::from_data(self.mask.clone(), &device);
-        let value = loss.forward(scores.clone(), tensor(&self.labels), mask, Reduction::Mean);
-        let number: f64 = value.to_data().iter::<f64>().sum();
-        let gradients = value.backward();
-        let gradient = scores.grad(&gradients).map(|of| of.into_data().iter::<f64>().collect());
-        (number, gradient.unwrap_or_else(|| vec![0.0; self.scores.len()]))
     }
 }
 
 /// Returns the largest difference between the values, divided by the largest component of `exact` unless that is 0.
 fn relative(exact: &[f64], found: &[f64]) -> f64 {
     let largest = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold(0.0, |most: f64, value| if value.is_nan() { value } else { most.max(value.abs()) })
+        values.fold(
+            0.0,
+            |most: f64, value| if most.is_nan() || value.is_nan() { f64::NAN } else { most.max(value.abs()) },
+        )
     };
     let size = largest(&mut exact.iter().copied());
     let error = largest(&mut exact.iter().zip(found).map(|(exact, found)| found - exact));
-    if exact.iter().zip(found).any(|(exact, found)| (found - exact).is_nan()) {
-        return f64::NAN;
-    }
     if size > 0.0 { error / size } else { error }
 }
 

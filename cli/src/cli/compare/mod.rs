@@ -1,34 +1,32 @@
 //! `burn-rank compare` tests whether one system is better than another.
 //!
-//! `systems.rs` measures every system on the same queries, and `reports.rs` reads the measures of finished runs from
-//! their reports. `print.rs` prints the results of the tests in `measure::significance`. `rankings.rs` provides the
-//! documents that the `--html` page shows.
+//! `systems.rs` measures every system on the same queries, or reads the measures of finished runs from their reports.
 
-mod print;
-mod reports;
 mod systems;
 
 use std::io::Write;
 use std::path::PathBuf;
 
+use burn_rank::json::{Map, Value};
 use burn_rank::measure::significance::{Comparison, ComparisonConfig};
 use burn_rank::workbench::atomic_file;
+use burn_rank::workbench::json::json;
 use burn_rank::workbench::significance::compare_all_telling;
-use burn_rank::workbench::text::{harmless, is_standard_stream};
+use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
 use clap::{Args, value_parser};
 
-use super::{Failure, JudgingArgs, Result, Work, input};
+use super::{JudgingArgs, Result, Work, bail, input};
 use crate::experiment::{OutputError, put_right};
-use crate::report::{ComparedMeasure, ComparisonReport, comparison_page, forest_svg, latex_table};
+use crate::number;
+use crate::page::{Cell, Table, indented, measured};
+use crate::report::{
+    ComparedMeasure, ComparisonReport, comparison_page, forest_svg, labels, latex_table, letter, mean_table, pair_table,
+};
 use systems::Systems;
-
-const MEASURES: &str = "ndcg@10,map";
-
-const READING: &str = include_str!("../texts/compare.txt").trim_ascii_end();
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("../texts/compare.txt").trim_ascii_end())]
 pub struct CompareArgs {
     /// Two or more systems, followed by the LETOR file on which they are compared. With --qrels: only TREC runs, two or
     /// more. With neither a LETOR file nor --qrels: the folders of two or more finished runs
@@ -81,38 +79,33 @@ impl CompareArgs {
         config.check()?;
         self.files.iter().try_for_each(|path| put_right(path))?;
         let outputs = [("--html", &self.html), ("--latex", &self.latex), ("--svg", &self.svg)];
+        let outputs: Vec<(&str, &PathBuf)> =
+            outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?))).collect();
         let read: Vec<&PathBuf> = self.files.iter().chain(&self.qrels).collect();
-        let mut named: Vec<&PathBuf> = Vec::new();
-        for (option, path) in outputs {
-            let Some(path) = path else { continue };
-            if named.contains(&path) {
-                let message = format!("{option} {}: expected a different file: this one is written", path.display());
-                return Err(Failure::input(message));
+        for (at, (option, path)) in outputs.iter().enumerate() {
+            if outputs[..at].iter().any(|(_, written)| written == path) {
+                bail!("{option} {}: expected a different file: this one is written", path.display());
             }
             input::not_over(option, path, &read, "is read")?;
-            named.push(path);
         }
-        input::once(self.files.iter().chain(&self.qrels))?;
-        let systems = self.scoring.scope(|| self.systems())?;
+        input::once(read)?;
+        let systems = self.scoring.execution.scope(|| self.systems())?;
         let (measures, count) = (systems.evaluations[0].means.len(), systems.evaluations.len());
         let work = Work::of("resamples", measures * (count * (count - 1) / 2) * 2 * config.resamples);
         let tell = |samples| work.more(samples);
-        let pairs = (0..measures)
-            .map(|measure| {
-                let values: Vec<&[Option<f64>]> =
-                    systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure].as_slice()).collect();
-                compare_all_telling(&values, &config, &tell)
-            })
-            .collect::<Result<Vec<Vec<Comparison>>, _>>()?;
+        let pairs = (0..measures).map(|measure| {
+            let values = systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure].as_slice());
+            compare_all_telling(&values.collect::<Vec<_>>(), &config, &tell)
+        });
+        let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
         drop(work);
         let report = report(&systems, pairs, config);
         let (mut written, mut shown) = (Vec::new(), None);
+        let rankings =
+            |query: usize, system: usize| systems.rankings.as_ref()?.of(query, &systems.queries[query], system);
         for (option, path) in outputs {
-            let Some(path) = path else { continue };
             let text = match option {
-                "--html" => comparison_page(&report, &|query: usize, system: usize| {
-                    systems.rankings.of(query, &systems.queries[query], system)
-                })?,
+                "--html" => comparison_page(&report, &rankings)?,
                 "--latex" => latex_table(&report),
                 _ => forest_svg(&report),
             };
@@ -128,9 +121,9 @@ impl CompareArgs {
             return Ok(out.write_all(text.as_bytes())?);
         }
         if self.json {
-            return Ok(writeln!(out, "{}", print::json(&report, self.per_query))?);
+            return Ok(writeln!(out, "{}", record(&report, self.per_query))?);
         }
-        print::tables(&report, self.per_query, out)?;
+        tables(&report, self.per_query, out)?;
         if !written.is_empty() {
             writeln!(out, "written to {}", harmless(&written.join(", ")))?;
         }
@@ -138,23 +131,20 @@ impl CompareArgs {
     }
 
     fn systems(&self) -> Result<Systems> {
-        let measures = input::measures(&self.measures, MEASURES)?;
         let folders = self.files.iter().filter(|path| path.is_dir()).count();
         match (&self.qrels, self.files.as_slice()) {
             (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::from_reports(self, runs),
-            (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels, &measures),
-            (Some(_), _) => Err(Failure::input("expected two runs or more with --qrels FILE")),
-            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data, &measures),
-            (None, files) => {
-                Err(Failure::input(match files.iter().find(|path| !is_standard_stream(path) && !path.exists()) {
-                    Some(missing) => format!("{}: found no such file or folder", missing.display()),
-                    None => format!(
-                        "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of \
+            (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels),
+            (Some(_), _) => bail!("expected two runs or more with --qrels FILE"),
+            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data),
+            (None, files) => match files.iter().find(|path| !is_standard_stream(path) && !path.exists()) {
+                Some(missing) => bail!("{}: found no such file or folder", missing.display()),
+                None => bail!(
+                    "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of \
                      finished runs or more; found {} in all",
-                        files.len()
-                    ),
-                }))
-            }
+                    files.len()
+                ),
+            },
         }
     }
 }
@@ -177,4 +167,104 @@ fn report(systems: &Systems, pairs: Vec<Vec<Comparison>>, config: ComparisonConf
         measures: pairs.into_iter().enumerate().map(compared).collect(),
         config,
     }
+}
+
+/// The number of columns of a terminal.
+const COLUMNS: usize = 80;
+
+/// Prints the tables, and what they say in a sentence for each measure.
+fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn Write) -> Result {
+    let ComparisonReport { convention, queries, empty_queries: empty, .. } = report;
+    writeln!(out, "convention {}, {}, {empty} empty", convention.name, counted(*queries, "query"))?;
+    writeln!(out, "compared on {} of them", report.measures[0].pairs[0].queries)?;
+    // Sentences have room for names, also where the tables have letters.
+    let names = labels(&report.systems);
+    let labels = labels_that_fit(report, per_query);
+    for (label, name) in labels.iter().zip(&report.systems).filter(|(label, name)| label != name) {
+        writeln!(out, "{}  {}", harmless(label), harmless(name))?;
+    }
+    writeln!(out)?;
+    let folds: Vec<Vec<_>> = report.measures.iter().map(|of| of.fold_means(&report.folds)).collect();
+    let queries: Vec<Vec<_>> = report.measures.iter().map(ComparedMeasure::means).collect();
+    let means = |name: &str, values: &[Vec<Option<f64>>]| mean_table(name, report, &labels, values).text();
+    if report.fold_means_differ() {
+        write!(out, "{}\n{}", means("mean of queries", &queries), means("mean of folds", &folds))?;
+    } else {
+        write!(out, "{}", means("mean", &queries))?;
+    }
+    let pairs = report.measures.iter().map(|of| pair_table(of.measure, &of.pairs, &labels));
+    let by_query = report.measures.iter().filter(|_| per_query).map(|of| query_table(report, of, &labels));
+    pairs.chain(by_query).try_for_each(|table| write!(out, "\n{}", table.text()))?;
+    writeln!(out)?;
+    let tukey = if labels.len() > 2 { ", tukey" } else { "" };
+    let percent = 100.0 * report.config.confidence;
+    writeln!(out, "low, high: {percent}% bootstrap interval; t, random{tukey}: two-sided p-values;")?;
+    let resamples = format!("{} resamples, seed {}", report.config.resamples, report.config.seed);
+    writeln!(out, "d: effect size; win/tie/loss: queries. {resamples}.")?;
+    writeln!(out, "How to read this: burn-rank compare --help\n")?;
+    for of in &report.measures {
+        let sentence = harmless(&report.verdict(of, &names).sentence).into_owned();
+        writeln!(out, "verdict  {}", indented(&sentence, "verdict  ".len()))?;
+    }
+    Ok(())
+}
+
+/// Returns the names of the systems, or their letters if a table with the names has lines that are too long.
+fn labels_that_fit(report: &ComparisonReport, per_query: bool) -> Vec<String> {
+    let labels = labels(&report.systems);
+    let fits = |of: &ComparedMeasure| {
+        let pairs = pair_table(of.measure, &of.pairs, &labels);
+        let by_query = per_query.then(|| query_table(report, of, &labels));
+        [pairs]
+            .into_iter()
+            .chain(by_query)
+            .all(|table| table.text().lines().all(|line| line.chars().count() <= COLUMNS))
+    };
+    if report.measures.iter().all(fits) { labels } else { (0..labels.len()).map(letter).collect() }
+}
+
+/// Builds a table that shows one measure for every query under each system. With two systems, it also shows their
+/// difference.
+fn query_table(report: &ComparisonReport, of: &ComparedMeasure, labels: &[String]) -> Table {
+    let difference = if let [first, second] = labels { Some(format!("{second} - {first}")) } else { None };
+    let header = [of.measure.to_string()].into_iter();
+    let mut table = Table::new(header.chain(labels.iter().cloned()).chain(difference));
+    for (q, query) in report.query_ids.iter().enumerate() {
+        let values: Vec<Option<f64>> = of.values.iter().map(|values| values[q]).collect();
+        let difference =
+            if let [Some(a), Some(b)] = values[..] { Some(Cell::number(number::difference(b - a))) } else { None };
+        table.row(query.as_str(), values.into_iter().map(measured).chain(difference));
+    }
+    table
+}
+
+/// Returns the complete comparison as JSON.
+fn record(report: &ComparisonReport, per_query: bool) -> Value {
+    let labels = labels(&report.systems);
+    let of_measure = |of: &ComparedMeasure| {
+        let mut value = json!({"means": of.means(), "pairs": of.pairs, "verdict": report.verdict(of, &labels)});
+        if report.folds.len() > 1 {
+            value["fold_means"] = json!(of.fold_means(&report.folds));
+        }
+        (of.measure.to_string(), value)
+    };
+    let mut object = json!({
+        "convention": report.convention,
+        "queries": report.queries,
+        "empty_queries": report.empty_queries,
+        "systems": report.systems,
+        "config": report.config,
+        "measures": report.measures.iter().map(of_measure).collect::<Map>(),
+    });
+    if per_query {
+        let row = |(q, query): (usize, &String)| {
+            let values = report.measures.iter().map(|of| {
+                let of_systems: Vec<Option<f64>> = of.values.iter().map(|values| values[q]).collect();
+                (of.measure.to_string(), json!(of_systems))
+            });
+            json!({"query": query, "measures": values.collect::<Map>()})
+        };
+        object["per_query"] = report.query_ids.iter().enumerate().map(row).collect();
+    }
+    object
 }

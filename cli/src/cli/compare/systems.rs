@@ -1,19 +1,25 @@
-//! Measures several systems on the same queries, and provides the documents and scores that the page shows.
+//! Measures several systems on the same queries, or reads what finished `train` and `cv` runs reported about theirs.
+//! Provides the documents and scores that the page shows.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use burn_rank::data::RankingDataset;
 use burn_rank::data::trec::Run;
-use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
+use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues, mean};
 use burn_rank::ranker::Ranker;
 use burn_rank::workbench::FileKind;
 use burn_rank::workbench::dataset::document_name;
+use burn_rank::workbench::json::json;
 use burn_rank::workbench::trec_eval::TrecDocuments;
 
 use super::CompareArgs;
-use crate::cli::{Common, Failure, Judgments, Loaded, Result, Scored, input};
+use crate::cli::{Common, Judgments, Loaded, Result, Scored, bail, ensure, input, read_report};
+use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
 use crate::report::ScoredDocument;
+
+/// The measures that are compared if none are asked for.
+const MEASURES: &str = "ndcg@10,map";
 
 /// The measures of two or more systems.
 pub(super) struct Systems {
@@ -25,18 +31,14 @@ pub(super) struct Systems {
     pub(super) evaluations: Vec<Evaluation>,
     /// The number of queries in each fold, for runs that were tested on folds.
     pub(super) folds: Vec<usize>,
-    /// The rankings of the systems, if they are known.
-    pub(super) rankings: SystemRankings,
+    /// The rankings of the systems, if they are known and shown.
+    pub(super) rankings: Option<SystemRankings>,
 }
 
 impl Systems {
     /// Evaluates rankers and score files on one LETOR file. The rankers may come from burn-rank or from other systems.
-    pub(super) fn from_scores(
-        args: &CompareArgs,
-        systems: &[PathBuf],
-        data: &Path,
-        measures: &[Measure],
-    ) -> Result<Self> {
+    pub(super) fn from_scores(args: &CompareArgs, systems: &[PathBuf], data: &Path) -> Result<Self> {
+        let measures = input::measures(&args.measures, MEASURES)?;
         let device = args.scoring.device()?;
         let is_ranker = |path: &PathBuf| {
             path.is_dir()
@@ -56,30 +58,23 @@ impl Systems {
         };
         let scored = systems.iter().zip(&rankers).map(score).collect::<Result<Vec<_>, _>>()?;
         let data = common.data;
-        let convention = match &args.convention {
-            Some(text) => input::convention(text)?,
-            None => in_common(&scored),
-        };
-        let evaluator = Evaluator::new(measures, &convention)?;
+        let convention = args.convention.as_deref().map_or_else(|| Ok(in_common(&scored)), input::convention)?;
+        let evaluator = Evaluator::new(&measures, &convention)?;
         let evaluate = |scored: &Scored| evaluator.evaluate(&scored.rankings(&data, &convention));
         let evaluations = scored.iter().map(evaluate).collect::<Result<_, _>>()?;
         let queries = data.query_ids.clone();
-        let rankings = match args.html {
-            None => SystemRankings::Unknown,
-            Some(_) => {
-                let scores = scored.iter().map(|scored| scored.as_float32().to_vec()).collect();
-                SystemRankings::Scored(vec![(data, scores)])
-            }
-        };
+        let scores = || scored.iter().map(|scored| scored.scores.clone()).collect();
+        let rankings = args.html.as_ref().map(|_| SystemRankings::Scored(vec![(data, scores())]));
         let names = systems.iter().map(|path| path.display().to_string()).collect();
         Ok(Self { names, evaluations, queries, folds: Vec::new(), rankings })
     }
 
     /// Evaluates TREC runs against the same relevance judgments.
-    pub(super) fn from_runs(args: &CompareArgs, runs: &[PathBuf], qrels: &Path, measures: &[Measure]) -> Result<Self> {
+    pub(super) fn from_runs(args: &CompareArgs, runs: &[PathBuf], qrels: &Path) -> Result<Self> {
+        let measures = input::measures(&args.measures, MEASURES)?;
         let judgments = Judgments::read(qrels, &args.judging)?;
         let convention = judgments.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
-        let evaluator = Evaluator::new(measures, &convention)?;
+        let evaluator = Evaluator::new(&measures, &convention)?;
         let judged = runs.iter().map(|run| judgments.measure(run, &evaluator)).collect::<Result<Vec<_>, _>>()?;
         for (path, run) in runs.iter().zip(&judged) {
             same_queries((&runs[0], &judged[0]), (path, run))?;
@@ -88,10 +83,8 @@ impl Systems {
             evaluator.summary(&run.queries.iter().map(|(_, values)| values).collect::<Vec<_>>())
         };
         // Documents are read a second time if they are to be shown, so a comparison without a page takes little memory.
-        let rankings = match args.html {
-            None => SystemRankings::Unknown,
-            Some(_) => SystemRankings::Runs(runs.iter().map(|run| judgments.documents(run)).collect::<Result<_, _>>()?),
-        };
+        let documents = || runs.iter().map(|run| judgments.documents(run)).collect::<Result<_>>();
+        let rankings = args.html.as_ref().map(|_| documents().map(SystemRankings::Runs)).transpose()?;
         let name = |(path, run): (&PathBuf, &Run<QueryValues>)| format!("{} ({})", path.display(), run.tag);
         Ok(Self {
             names: runs.iter().zip(&judged).map(name).collect(),
@@ -99,6 +92,69 @@ impl Systems {
             queries: judged[0].queries.iter().map(|(query, _)| query.clone()).collect(),
             folds: Vec::new(),
             rankings,
+        })
+    }
+
+    /// Evaluates the scores that finished runs kept, under a given convention, by the measures of the first run if
+    /// there are none.
+    fn from_kept(args: &CompareArgs, convention: &Convention, mut measures: Vec<Measure>) -> Result<Self> {
+        let (device, folders) = (args.scoring.device()?, &args.files);
+        let mut runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
+        if measures.is_empty() {
+            measures = input::measures(&runs[0].report.result.measures.keys().cloned().collect::<Vec<_>>(), "")?;
+        }
+        let evaluations = runs.iter().map(|run| run.evaluate(&measures, convention)).collect::<Result<_, _>>()?;
+        let tests = runs[0].folds.iter().map(|fold| &fold.test);
+        Ok(Self {
+            names: folders.iter().map(|path| path.display().to_string()).collect(),
+            queries: tests.clone().flat_map(|test| test.query_ids.iter().cloned()).collect(),
+            folds: tests.map(|test| test.queries()).collect(),
+            evaluations,
+            rankings: args.html.as_ref().and_then(|_| rankings_of(&mut runs)),
+        })
+    }
+
+    /// Reads the reports of finished runs. All runs must have the same test queries. If a report lacks a measure or has
+    /// another convention, all measures are computed from the scores that the runs kept. If a run kept no scores, all
+    /// reports must have the measures and the convention.
+    pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self> {
+        let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));
+        let finished = folders.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let (folder, first) = (&folders[0], &finished[0]);
+        let asked = args.convention.as_deref().map(input::convention).transpose()?;
+        let mut measures = if args.measures.is_empty() { Vec::new() } else { input::measures(&args.measures, "")? };
+        let convention = asked.as_ref().unwrap_or(&first.convention);
+        let is_reported = |run: &Finished| same(convention, &run.convention) && run.missing(&measures).is_none();
+        if !finished.iter().all(is_reported) && folders.iter().all(|folder| KeptRun::is_in(folder)) {
+            for (other, run) in folders.iter().zip(&finished) {
+                if let Some(message) = run.on_other_queries(first, folder) {
+                    bail!("{}: {message}", other.display());
+                }
+            }
+            return Self::from_kept(args, convention, measures);
+        }
+        if !same(convention, &first.convention) {
+            let (place, found, asked) = (folder.display(), &first.convention.name, &convention.name);
+            let advice = "compare rankers on their data";
+            bail!("{place}: found values in the convention {found}, expected {asked}: {advice}");
+        }
+        if measures.is_empty() {
+            let in_all = |name: &&String| finished.iter().all(|other| other.measures().contains(name));
+            let names: Vec<String> = first.measures().into_iter().filter(in_all).cloned().collect();
+            ensure!(!names.is_empty(), "{}: no measure in common with {}", folder.display(), folders[1].display());
+            measures = input::measures(&names, "")?;
+        }
+        for (other, run) in folders.iter().zip(&finished) {
+            if let Some(message) = run.apart_from(first, folder).or_else(|| run.missing(&measures)) {
+                bail!("{}: {message}", other.display());
+            }
+        }
+        Ok(Self {
+            names: folders.iter().map(|path| path.display().to_string()).collect(),
+            queries: first.folds.iter().flat_map(|(_, fold)| fold.queries.iter().cloned()).collect(),
+            folds: first.folds.iter().map(|(_, fold)| fold.queries.len()).collect(),
+            evaluations: finished.iter().map(|finished| finished.evaluation(&measures)).collect(),
+            rankings: args.html.as_ref().and_then(|_| kept_rankings(args, folders)),
         })
     }
 }
@@ -115,20 +171,16 @@ fn same_queries<T>(first: (&PathBuf, &Run<T>), other: (&PathBuf, &Run<T>)) -> Re
     let lacks = |run: &Run<T>, query: &str| run.queries.binary_search_by(|(name, _)| name.as_str().cmp(query)).is_err();
     for ((has, of), (lacking, run)) in [(first, other), (other, first)] {
         if let Some((query, _)) = of.queries.iter().find(|(query, _)| lacks(run, query)) {
-            return Err(Failure::input(format!(
-                "{}: found no document for query `{query}`, which {} has; --complete counts missing queries as empty lists",
-                lacking.display(),
-                has.display()
-            )));
+            let (lacking, has) = (lacking.display(), has.display());
+            let advice = "--complete counts missing queries as empty lists";
+            bail!("{lacking}: found no document for query `{query}`, which {has} has; {advice}");
         }
     }
     Ok(())
 }
 
-/// The documents of the compared queries, with the score of every system for each document, if the scores are known.
+/// The documents of the compared queries, with the score of every system for each document.
 pub(super) enum SystemRankings {
-    /// The scores are unknown, because reports hold only the values of measures.
-    Unknown,
     /// Several sets of queries, each with one score per document for every system.
     Scored(Vec<(RankingDataset, Vec<Vec<f32>>)>),
     /// The TREC run of each system, as a map from queries to documents.
@@ -139,32 +191,135 @@ impl SystemRankings {
     /// Returns the documents of a query, which is found by its number among all sets or, in TREC runs, by its name.
     pub(super) fn of(&self, query: usize, name: &str, system: usize) -> Option<Vec<ScoredDocument>> {
         match self {
-            Self::Unknown => None,
             Self::Scored(parts) => {
-                let mut query = query;
-                for (data, scores) in parts {
-                    if query >= data.queries() {
-                        query -= data.queries();
-                        continue;
-                    }
-                    let scored = |(place, document): (usize, usize)| ScoredDocument {
-                        document: document_name(data, query, place),
-                        label: data.labels[document],
-                        score: scores[system][document],
-                    };
-                    return Some(data.range(query).enumerate().map(scored).collect());
-                }
-                None
+                let mut before = 0;
+                let (data, scores) = parts.iter().find(|(data, _)| {
+                    before += data.queries();
+                    query < before
+                })?;
+                let query = query - (before - data.queries());
+                let scored = |(place, document): (usize, usize)| ScoredDocument {
+                    document: document_name(data, query, place),
+                    label: data.labels[document],
+                    score: scores[system][document],
+                };
+                Some(data.range(query).enumerate().map(scored).collect())
             }
             Self::Runs(systems) => {
                 let TrecDocuments { scores, labels, ids } = systems.get(system)?.get(name)?;
-                let scored = scores.iter().zip(labels).zip(ids);
-                Some(
-                    scored
-                        .map(|((&score, &label), id)| ScoredDocument { document: id.clone(), label, score })
-                        .collect(),
-                )
+                let scored = |((&score, &label), id): ((&f32, &f32), &String)| ScoredDocument {
+                    document: id.clone(),
+                    label,
+                    score,
+                };
+                Some(scores.iter().zip(labels).zip(ids).map(scored).collect())
             }
         }
     }
+}
+
+/// Returns whether two conventions are equal except for their names.
+fn same(one: &Convention, other: &Convention) -> bool {
+    let mut renamed = one.clone();
+    renamed.name.clone_from(&other.name);
+    renamed == *other
+}
+
+/// The results that a finished run reported for its test queries.
+struct Finished {
+    convention: Convention,
+    /// The data and the values of the test queries of each fold.
+    folds: Vec<(DataReport, PerQuery)>,
+}
+
+impl Finished {
+    fn from_report(report: Report) -> Self {
+        let tested = |data: Sets<DataReport>, per_query: PerQuery| {
+            let data = data.iter().find(|(name, _)| *name == per_query.set).map_or(&data.train, |(_, data)| data);
+            (data.clone(), per_query)
+        };
+        match report {
+            Report::Train(train) => {
+                Self { convention: train.convention, folds: vec![tested(train.data, train.per_query)] }
+            }
+            Report::Cv(cv) => {
+                let folds = cv.details.into_iter().map(|fold| tested(fold.data, fold.per_query)).collect();
+                Self { convention: cv.result.convention, folds }
+            }
+        }
+    }
+
+    /// Returns the measures that every fold has, sorted by name.
+    fn measures(&self) -> Vec<&String> {
+        let first = self.folds.iter().take(1).flat_map(|(_, fold)| fold.values.keys());
+        first.filter(|name| self.folds.iter().all(|(_, fold)| fold.values.contains_key(*name))).collect()
+    }
+
+    /// Computes the means of measures over the queries of all folds.
+    fn evaluation(&self, measures: &[Measure]) -> Evaluation {
+        let values = |measure: &Measure| -> Vec<Option<f64>> {
+            self.folds.iter().flat_map(|(_, fold)| &fold.values[&measure.to_string()]).copied().collect()
+        };
+        let per_query: Vec<_> = measures.iter().map(values).collect();
+        let mean = |values: &Vec<Option<f64>>| mean(values).unwrap_or(f64::NAN);
+        Evaluation {
+            convention: self.convention.clone(),
+            queries: self.folds.iter().map(|(data, _)| data.statistics.queries).sum(),
+            empty_queries: self.folds.iter().map(|(data, _)| data.statistics.empty_queries).sum(),
+            means: measures.iter().copied().zip(per_query.iter().map(mean)).collect(),
+            per_query,
+        }
+    }
+
+    /// Returns why this run cannot be compared with `first`, the run in `folder`. Returns `None` if conventions and
+    /// queries agree.
+    fn apart_from(&self, first: &Finished, folder: &Path) -> Option<String> {
+        if same(&self.convention, &first.convention) {
+            return self.on_other_queries(first, folder);
+        }
+        let [found, expected] = [self, first].map(|of| json!(of.convention));
+        Some(format!("found the convention {found}, expected {expected}, as in {}", folder.display()))
+    }
+
+    /// Returns a message if this run was measured on different queries than `first`, the run in `folder`.
+    fn on_other_queries(&self, first: &Finished, folder: &Path) -> Option<String> {
+        let hashes = |of: &Finished| of.folds.iter().map(|(data, _)| data.hash.clone()).collect::<Vec<_>>();
+        let [found, expected] =
+            [self, first].map(|of| of.folds.first().map_or(String::new(), |(_, fold)| fold.set.clone()));
+        let folder = folder.display();
+        if found != expected {
+            return Some(format!("found values of {found} queries, expected {expected}, as in {folder}"));
+        }
+        let words = "measured on other queries, features or folds than";
+        (hashes(self) != hashes(first)).then(|| format!("{words} {folder}: compare rankers on their data"))
+    }
+
+    /// Returns a message that names the first of `measures` that this run did not report.
+    fn missing(&self, measures: &[Measure]) -> Option<String> {
+        let known = self.measures();
+        let missing = measures.iter().find(|measure| !known.contains(&&measure.to_string()))?;
+        let found = known.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+        Some(format!("no values of {missing}, found {found}; `measure.report` lists what a run keeps"))
+    }
+}
+
+/// Returns the rankings of runs that kept their scores. If a run kept no scores, or if its data have changed, the
+/// rankings are unknown.
+fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> Option<SystemRankings> {
+    if !folders.iter().all(|folder| KeptRun::is_in(folder)) {
+        return None;
+    }
+    let device = args.scoring.device().ok()?;
+    let runs = folders.iter().map(|folder| KeptRun::read(folder, &device).ok());
+    rankings_of(&mut runs.collect::<Option<Vec<_>>>()?)
+}
+
+/// Takes the test queries of every fold out of the runs, together with the scores that each run's first seed gave.
+fn rankings_of(runs: &mut [KeptRun]) -> Option<SystemRankings> {
+    let folds = runs.iter().map(|run| run.folds.len()).min().unwrap_or(0);
+    let part = |fold: usize| {
+        let scores = runs.iter().map(|run| run.folds[fold].scores.first().cloned()).collect::<Option<Vec<_>>>()?;
+        Some((std::mem::take(&mut runs[0].folds[fold].test), scores))
+    };
+    Some(SystemRankings::Scored((0..folds).map(part).collect::<Option<_>>()?))
 }

@@ -1,30 +1,41 @@
-//! `burn-rank devices compare CONFIG` runs one experiment on several devices, each fit in a separate process.
+//! `burn-rank devices compare CONFIG` runs one experiment on several devices, each fit in a separate process. The
+//! processes end with the command that started them, and files keep their results.
+//!
+//! `burn-rank devices trial` runs one fit on one device, or times its training steps, and prints the result as a JSON
+//! object.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use burn_rank::json::Value;
+use burn_rank::learner::Interrupt;
 use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::hexadecimal;
 use clap::Args;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use super::process::{Ended, Results, run};
 use super::read;
-use crate::cli::{Failure, FolderArgs, Result, Work, input, interrupt_on_signal, terminal, written_to};
+use crate::cli::{
+    Failure, FolderArgs, Opened, Result, RunArgs, Work, bail, ensure, input, interrupt_on_signal, start_threads,
+    terminal, written_to,
+};
 use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, Trial, precision};
-use crate::experiment::{DEVICES, Document, Experiment, ExperimentConfig, Identity, OutputFolder, RunKind};
+use crate::experiment::{DEVICES, Document, Experiment, ExperimentConfig, Identity, OutputFolder, RunKind, Sets};
 use crate::report::{devices_page, devices_text};
 
 /// The files with the table of a device comparison and with its HTML page.
 pub(super) const TABLE: &str = DEVICES[0];
 pub(super) const PAGE: &str = DEVICES[1];
 
-const READING: &str = include_str!("../texts/devices_compare.txt").trim_ascii_end();
-
 /// Arguments of `devices compare`.
 #[derive(Debug, Args)]
-#[command(after_long_help = READING)]
+#[command(after_long_help = include_str!("../texts/devices_compare.txt").trim_ascii_end())]
 pub struct CompareArgs {
     /// Configuration file
     config: PathBuf,
@@ -63,9 +74,7 @@ impl CompareArgs {
         }
         let settings = self.settings()?;
         let target = self.target.as_deref().map(|target| value_of_target(target, &config)).transpose()?;
-        if !(self.margin > 0.0 && self.margin.is_finite()) {
-            return Err(Failure::input(format!("--margin {}: expected a number above 0", self.margin)));
-        }
+        ensure!(self.margin > 0.0 && self.margin.is_finite(), "--margin {}: expected a number above 0", self.margin);
         let shared = shared_configuration(&config);
         let plan = json!({
             "config": shared, "devices": settings, "seeds": self.seeds, "target": target,
@@ -81,7 +90,7 @@ impl CompareArgs {
             if !self.json {
                 terminal::say(format_args!("writing to {}", folder.home().display()));
             }
-            let results = Results { folder: &folder, plan: &plan };
+            let results = Results { folder: &folder, plan: &plan, interrupt: &interrupt_on_signal()? };
             let comparison = self.compare(&config, &settings, target, &results);
             let comparison = comparison.inspect_err(|_| folder.abandon())?;
             folder.write_json(TABLE, &comparison)?;
@@ -92,7 +101,7 @@ impl CompareArgs {
             read(folder.path())?
         };
         if self.json {
-            return Ok(writeln!(out, "{}", serde_json::to_string(&comparison)?)?);
+            return Ok(writeln!(out, "{}", json!(comparison))?);
         }
         Ok(writeln!(out, "{}{}", devices_text(&comparison), written_to(folder.path(), PAGE, is_new))?)
     }
@@ -105,15 +114,16 @@ impl CompareArgs {
         target: Option<f64>,
         results: &Results,
     ) -> Result<DeviceComparison> {
-        let seeds: Vec<u64> = (config.seed..).take(self.seeds as usize).collect();
-        let runs = self.runs(settings, &seeds, target, results)?;
+        let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
+        let mut runs: Vec<DeviceRun> = settings.iter().map(none).collect();
+        self.run_each(&mut runs, config.seed, target, results)?;
         // A split of the data depends on the seed. Without one, all trials have the same data.
         let seed_splits = config.data.split.is_some();
         let mut first = BTreeMap::new();
         let mut trials = runs.iter().filter_map(|run| run.trials.as_ref().ok()).flatten();
         let of_seed = |trial: &Trial| seed_splits.then_some(trial.seed);
         if trials.any(|trial| *first.entry(of_seed(trial)).or_insert(&trial.data) != &trial.data) {
-            return Err(Failure::input("the data have changed between two fits; make the comparison again"));
+            bail!("the data have changed between two fits; make the comparison again");
         }
         let failed: Vec<String> =
             runs.iter().filter_map(|run| Some(format!("{}: {}", run.device, run.trials.as_ref().err()?))).collect();
@@ -123,24 +133,15 @@ impl CompareArgs {
 
     /// Runs the configuration on every device with every seed, each in a separate process. Then measures training
     /// steps on each device that did not fail.
-    fn runs(
-        &self,
-        settings: &[DeviceSetting],
-        seeds: &[u64],
-        target: Option<f64>,
-        results: &Results,
-    ) -> Result<Vec<DeviceRun>> {
-        let interrupt = interrupt_on_signal()?;
-        let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
-        let mut runs: Vec<DeviceRun> = settings.iter().map(none).collect();
-        let work = Work::of("processes", (seeds.len() + 1) * settings.len());
+    fn run_each(&self, runs: &mut [DeviceRun], first: u64, target: Option<f64>, results: &Results) -> Result {
+        let work = Work::of("processes", (self.seeds as usize + 1) * runs.len());
         // Devices alternate, so any other load on the machine affects all of them.
-        for &seed in seeds {
-            for (number, DeviceRun { device, trials, .. }) in runs.iter_mut().enumerate() {
+        for seed in (first..).take(self.seeds as usize) {
+            for (number, DeviceRun { device, trials, .. }) in (1..).zip(&mut *runs) {
                 work.now(&format!("{device}, seed {seed}"));
                 if let Ok(done) = trials {
                     let command = self.command(device, seed, target)?;
-                    match results.of(&trial_name(number, seed), command, &interrupt)? {
+                    match results.of(&format!("trial-{number}-seed-{seed}.json"), command)? {
                         Ok(trial) => done.push(trial),
                         Err(reason) => *trials = Err(format!("seed {seed}: {reason}")),
                     }
@@ -148,19 +149,19 @@ impl CompareArgs {
                 work.more(1);
             }
         }
-        for (number, run) in runs.iter_mut().enumerate() {
+        for (number, run) in (1..).zip(runs) {
             work.now(&format!("{}, training steps", run.device));
             if run.trials.is_ok() {
-                let mut command = self.command(&run.device, seeds[0], None)?;
+                let mut command = self.command(&run.device, first, None)?;
                 command.arg("--steps");
-                match results.of::<Option<StepCost>>(&steps_name(number), command, &interrupt)? {
+                match results.of(&format!("steps-{number}.json"), command)? {
                     Ok(cost) => run.step = cost,
                     Err(reason) => log::warn!("{}: training steps were not measured: {reason}", run.device),
                 }
             }
             work.more(1);
         }
-        Ok(runs)
+        Ok(())
     }
 
     /// Returns all combinations of a device and a precision, each once.
@@ -175,15 +176,12 @@ impl CompareArgs {
             let each = match precisions.as_slice() {
                 [] => vec![setting],
                 _ if setting.precision.is_some() => {
-                    let found = "found a precision, and --precision too; expected one of them";
-                    return Err(Failure::input(format!("--devices: {text}: {found}")));
+                    bail!("--devices: {text}: found a precision, and --precision too; expected one of them")
                 }
                 all => all.iter().map(|of| DeviceSetting { precision: Some(*of), ..setting.clone() }).collect(),
             };
             for setting in each {
-                if settings.contains(&setting) {
-                    return Err(Failure::input(format!("--devices: found {setting} twice, expected it once")));
-                }
+                ensure!(!settings.contains(&setting), "--devices: found {setting} twice, expected it once");
                 settings.push(setting);
             }
         }
@@ -196,11 +194,7 @@ impl CompareArgs {
         let flex = "flex".parse().map_err(Failure::input)?;
         let mut command = self.command(&flex, seed, None)?;
         command.arg("--read-only");
-        match run(command, &interrupt_on_signal()?)? {
-            Ended::Printed(hashes) => Ok(hashes),
-            Ended::Failed(reason) => Err(Failure::input(reason)),
-            Ended::Interrupted => Err(Failure::work("interrupted; nothing was written")),
-        }
+        run(command, &interrupt_on_signal()?, "nothing was written")?.map_err(Failure::input)
     }
 
     /// Returns the command that runs a fit.
@@ -208,10 +202,9 @@ impl CompareArgs {
         let program = std::env::current_exe()?;
         let mut command = Command::new(program);
         command.args(["devices", "trial"]).arg(&self.config).args(["--device", &setting.device]);
-        self.set.iter().for_each(|set| {
+        for set in self.set.iter().chain([&format!("seed={seed}")]) {
             command.args(["--set", set]);
-        });
-        command.args(["--set", &format!("seed={seed}")]);
+        }
         if let Some(set) = setting.instructions {
             command.args(["--instructions", set.name()]);
         }
@@ -226,16 +219,6 @@ impl CompareArgs {
         }
         Ok(command)
     }
-}
-
-/// Returns the name of the file with the cost of a device's training steps.
-fn steps_name(number: usize) -> String {
-    format!("steps-{}.json", number + 1)
-}
-
-/// Returns the name of the file of a fit; devices are counted from 0.
-fn trial_name(number: usize, seed: u64) -> String {
-    format!("trial-{}-seed-{seed}.json", number + 1)
 }
 
 /// Returns the configuration without devices and precision, which are what the command compares.
@@ -254,10 +237,126 @@ fn value_of_target(target: &str, config: &ExperimentConfig) -> Result<f64> {
     let expected = || format!("--target {target}: expected MEASURE=VALUE, as in {selects}=0.40");
     let (measure, value) = target.split_once('=').ok_or_else(|| Failure::input(expected()))?;
     let found = input::measures(&[measure.to_string()], measure)?;
-    if found != [selects] {
-        return Err(Failure::input(format!(
-            "--target {target}: found {measure}, expected {selects}, which measure.select names"
-        )));
-    }
+    ensure!(found == [selects], "--target {target}: found {measure}, expected {selects}, which measure.select names");
     value.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| Failure::input(expected()))
+}
+
+/// How long to wait before checking again whether the process of a fit has ended.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The results of the processes of a comparison, each in a file.
+struct Results<'a> {
+    folder: &'a OutputFolder,
+    /// The arguments of the comparison.
+    plan: &'a Value,
+    interrupt: &'a Interrupt,
+}
+
+/// The contents of the file of a result.
+#[derive(Serialize, Deserialize)]
+struct Kept<T> {
+    /// The checksum of the result, of the arguments of the comparison and of the file's name.
+    sha256: String,
+    result: T,
+}
+
+impl Results<'_> {
+    /// Runs a process, and keeps its result in the file `name`. If an interrupted comparison left this file, returns
+    /// its result and runs nothing. A file that is damaged, or that belongs to another fit, is made again. The inner
+    /// error says why the process failed.
+    fn of<T: Serialize + DeserializeOwned>(&self, name: &str, command: Command) -> Result<Result<T, String>> {
+        let path = self.folder.file(name);
+        if let Ok(bytes) = fs::read(&path) {
+            if let Ok(kept) = serde_json::from_slice::<Kept<T>>(&bytes)
+                && kept.sha256 == self.checksum(name, &kept.result)?
+            {
+                return Ok(Ok(kept.result));
+            }
+            log::warn!("{}: found damage, or the result of another fit; made again", path.display());
+            fs::remove_file(&path).map_err(Failure::unwritable)?;
+        }
+        let text = match run(command, self.interrupt, "the fits so far are saved, --resume continues")? {
+            Ok(text) => text,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let result: T = serde_json::from_str(&text).map_err(|error| Failure::work(format!("{name}: {error}")))?;
+        let kept = Kept { sha256: self.checksum(name, &result)?, result };
+        self.folder.write_json(name, &kept)?;
+        Ok(Ok(kept.result))
+    }
+
+    fn checksum(&self, name: &str, result: &impl Serialize) -> Result<String> {
+        let text = serde_json::to_string(&(self.plan, name, result))?;
+        Ok(hexadecimal(&Sha256::digest(text)))
+    }
+}
+
+/// Runs a command until it ends, and returns what it printed on its standard output; the inner error says why it failed.
+/// If a signal requests a stop, ends it and returns a failure that says what is `left`.
+fn run(mut command: Command, interrupt: &Interrupt, left: &str) -> Result<Result<String, String>> {
+    // The child holds the other end of its standard input until it ends, or until this process does.
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let all = |stream: Option<Box<dyn Read + Send>>| {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // Bytes that cannot be read are missing at the end of the text.
+            let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    };
+    let output = all(child.stdout.take().map(|stream| Box::new(stream) as _));
+    let errors = all(child.stderr.take().map(|stream| Box::new(stream) as _));
+    while child.try_wait()?.is_none() && !interrupt.requested() {
+        thread::sleep(LOOK);
+    }
+    if interrupt.requested() {
+        // A process that has ended is not there to be ended.
+        child.kill()?;
+        child.wait()?;
+        return Err(Failure::work(format!("interrupted; {left}")));
+    }
+    let status = child.wait()?;
+    let (output, errors) = (output.join().unwrap_or_default(), errors.join().unwrap_or_default());
+    if status.success() {
+        return Ok(Ok(output));
+    }
+    let said = errors.lines().rev().find(|line| !line.trim().is_empty()).map(str::trim);
+    let said = said.map(|line| line.strip_prefix("error: ").unwrap_or(line).to_string());
+    Ok(Err(said.unwrap_or_else(|| format!("the process ended with {status} and said nothing"))))
+}
+
+/// Arguments of `devices trial`, which ends when its standard input ends.
+#[derive(Debug, Args)]
+pub struct TrialArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    /// A value of the measure that selects rounds; the trial reports how long training takes to reach it
+    #[arg(long)]
+    target: Option<f64>,
+    /// Measure the cost of training steps instead of a fit
+    #[arg(long)]
+    steps: bool,
+    /// Read the data, print their hashes and end
+    #[arg(long)]
+    read_only: bool,
+}
+
+impl TrialArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result {
+        let begun = Instant::now();
+        // The standard input ends when the process that started this one is killed.
+        thread::spawn(|| {
+            // An error is an end, too.
+            let _ = io::copy(&mut io::stdin(), &mut io::sink());
+            std::process::exit(1);
+        });
+        start_threads(true);
+        let Opened { document, config, device, execution } = self.run.open(None, Experiment::from_document)?;
+        let text = execution.scope(|| match (self.read_only, self.steps) {
+            (true, _) => Ok::<_, Failure>(Sets::from_split(&config.data.split(config.seed)?).hashes().join("\n")),
+            (_, true) => Ok(serde_json::to_string(&StepCost::measure(&document, &device)?)?),
+            _ => Ok(serde_json::to_string(&Trial::run(&config, &device, begun, self.target)?)?),
+        })?;
+        Ok(writeln!(out, "{text}")?)
+    }
 }

@@ -1,11 +1,8 @@
 //! `burn-rank devices` lists the devices and instruction sets that this build supports, and those found on this
-//! machine. `compare.rs` runs one experiment on several devices, each run in a process of `process.rs`. `devices merge`
-//! merges the tables of several machines.
+//! machine. `compare.rs` runs one experiment on several devices. `devices merge` merges the tables of several machines.
 
 mod compare;
-mod process;
 
-use std::fmt::Display;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +15,7 @@ use burn_rank::workbench::text::shown;
 use clap::{Args, Subcommand};
 
 use self::compare::{PAGE, TABLE};
-use crate::cli::{Failure, Result, files, input};
+use crate::cli::{Failure, Result, bail, files, open_device};
 use crate::device_comparison::DeviceComparison;
 use crate::experiment::OutputFolder;
 use crate::page::Table;
@@ -43,7 +40,7 @@ enum Command {
     Merge(MergeArgs),
     /// Run one fit of a comparison
     #[command(hide = true)]
-    Trial(process::TrialArgs),
+    Trial(compare::TrialArgs),
 }
 
 impl DevicesArgs {
@@ -61,7 +58,7 @@ impl DevicesArgs {
         let default = device::default_name();
         for (name, summary, built) in backends() {
             let is_default = default.split(':').next() == Some(name);
-            let state = match (built, input::device(name)) {
+            let state = match (built, open_device(Some(name))) {
                 (false, _) => format!("not built: --features {name}"),
                 (true, Ok(_)) => "ready".to_string(),
                 (true, Err(error)) => error.to_string(),
@@ -84,18 +81,15 @@ impl DevicesArgs {
                 (false, _) => "not found",
             };
             if self.json {
-                writeln!(
-                    out,
-                    "{}",
-                    json!({"instructions": set, "found": found, "default": best, "what": set.summary()})
-                )?;
+                let row = json!({"instructions": set, "found": found, "default": best, "what": set.summary()});
+                writeln!(out, "{row}")?;
             }
             sets.row(set.name(), [state, set.summary()]);
         }
         if !self.json {
             write!(out, "{}", table.text())?;
             if let Some(name) = device::from_environment() {
-                let fault = input::device_or_default(None).err().map(|error| format!("; {error}"));
+                let fault = open_device(None).err().map(|error| format!("; {error}"));
                 writeln!(out, "{}={} names the default{}", device::VARIABLE, shown(&name), fault.unwrap_or_default())?;
             }
             write!(out, "\nFor the fused kernels of the CPU:\n{}", sets.text())?;
@@ -124,20 +118,18 @@ impl MergeArgs {
             && let Ok(place) = out.canonicalize()
             && self.folders.iter().any(|folder| folder.canonicalize().is_ok_and(|folder| folder == place))
         {
-            let message = "found a folder to merge, expected another one";
-            return Err(Failure::input(format!("--out {}: {message}", out.display())));
+            bail!("--out {}: found a folder to merge, expected another one", out.display());
         }
         let tables = self.names()?.into_iter().zip(&self.folders).map(|(name, folder)| Ok((name, read(folder)?)));
         let tables = tables.collect::<Result<Vec<_>>>()?;
         let merged = DeviceComparison::merge(tables)?;
-        let merged = merged.ok_or_else(|| Failure::input("expected two folders or more"))?;
         if let Some(path) = &self.out {
             let folder = OutputFolder::of_files(path, "devices merge")?;
             folder.write_json(TABLE, &merged)?;
             folder.write(PAGE, devices_page(&merged).as_bytes())?;
         }
         if self.json {
-            return Ok(writeln!(out, "{}", serde_json::to_string(&merged)?)?);
+            return Ok(writeln!(out, "{}", json!(merged))?);
         }
         Ok(out.write_all(devices_text(&merged).as_bytes())?)
     }
@@ -146,8 +138,7 @@ impl MergeArgs {
     fn names(&self) -> Result<Vec<String>> {
         let places: Vec<_> = self.folders.iter().map(|folder| folder.canonicalize().ok()).collect();
         if let Some(at) = (1..places.len()).find(|&at| places[at].is_some() && places[..at].contains(&places[at])) {
-            let message = "found the same folder twice, expected each once";
-            return Err(Failure::input(format!("{}: {message}", self.folders[at].display())));
+            bail!("{}: found the same folder twice, expected each once", self.folders[at].display());
         }
         Ok(files::names(&self.folders))
     }
@@ -156,9 +147,7 @@ impl MergeArgs {
 /// Reads the table in a folder.
 fn read(folder: &Path) -> Result<DeviceComparison> {
     let path = folder.join(TABLE);
-    let refuse = |error: &dyn Display| {
-        Failure::input(format!("{}: {error}, expected a table of `devices compare`", path.display()))
-    };
-    let bytes = fs::read(&path).map_err(|error| refuse(&error))?;
-    serde_json::from_slice(&bytes).map_err(|error| refuse(&error))
+    let table = fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
+    let advice = "expected a table of `devices compare`";
+    table.map_err(|error| Failure::input(format!("{}: {error}, {advice}", path.display())))
 }
