@@ -6,9 +6,8 @@ use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::{Backend, ExtensionType, tensor::FloatTensor};
 
 use super::cpu::{AboveExpectation, AboveRecursion, NeuralSortMatrix};
-use super::primitive::{
-    Arrays, Primitive,
-    array::Array,
+use super::primitive::{Arrays, Primitive, array::Array};
+pub use super::primitive::{
     centered::Centered,
     elementwise::{AtRank, Exp2, Log2Discount, Select},
     indicator_sum::IndicatorSum,

@@ -26,18 +26,12 @@ use burn::tensor::{Tensor, TensorData};
 
 use super::{
     backend::{forward, is_listed},
-    call::{Call, Operation},
-    cpu::{self, Above, AboveExpectation, AboveRecursion, Distance, NeuralSortMatrix, PairLoss, ScoreNoise, Step},
-    primitive::{
-        centered::{Centered, Divisor},
-        elementwise::{AtRank, Exp2, Log2Discount, Select},
-        indicator_sum::IndicatorSum,
-        log_softmax::LogSoftmax,
-        pair_loss::PairSum,
-        rank::{IdealDcg, Rank},
-        step_sum::StepSum,
-        unit_gradient::UnitGradient,
+    call::{
+        AtRank, Call, Centered, Exp2, IdealDcg, IndicatorSum, Log2Discount, LogSoftmax, Operation, PairSum, Rank,
+        Select, StepSum, UnitGradient,
     },
+    cpu::{self, Above, AboveExpectation, AboveRecursion, Distance, NeuralSortMatrix, PairLoss, ScoreNoise, Step},
+    primitive::centered::Divisor,
 };
 use crate::execution::{Execution, PrimitivePath, with_tensor_path};
 use crate::shape::{assert_alike, assert_entry_per_rank, assert_type};
@@ -262,7 +256,7 @@ pub fn pair_loss(x: Tensor<2>, labels: Tensor<2>, mask: Tensor<2>, weight: &Pair
         }
     }
     let mut inputs = vec![x, labels.detach(), mask.detach()];
-    let weight = weight.as_ref().map(|tensor| inputs.push(tensor.clone().detach()));
+    let weight = weight.clone().map(|tensor| inputs.push(tensor.detach()));
     run(PairSum { loss, weight }, inputs)
 }
 

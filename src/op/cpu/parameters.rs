@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::long::levels::step;
+use super::real::Real;
 
 /// A smooth step `phi` that rises from 0 to 1, with `phi(0) = 1/2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -33,19 +34,24 @@ pub struct ExponentialTerm {
 }
 
 /// How document `i` is compared with the others under noise. Document `j` beats `i` with probability
-/// `(1 + erf(rate (x_j - x_i) - shift)) / 2`.
+/// `(1 + erf(rate (x_j - x_i) - shift)) / 2`. Kernels use it in the number type of the scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Comparison {
+pub struct Comparison<T = f64> {
     /// How steeply the probability rises with the score difference; must be above 0.
-    pub rate: f64,
+    pub rate: T,
     /// The noise of `i` on the scale of `rate (x_j - x_i)` if it is known, and 0 otherwise.
-    pub shift: f64,
+    pub shift: T,
 }
 
 impl Comparison {
     /// Creates the comparison of two scores with independent normal noise of standard deviation `sigma` each.
     pub fn independent(sigma: f64) -> Self {
         Self { rate: 0.5 / sigma, shift: 0.0 }
+    }
+
+    /// Returns the comparison in the number type `T`.
+    pub(crate) fn in_type<T: Real>(self) -> Comparison<T> {
+        Comparison { rate: T::from_f64(self.rate), shift: T::from_f64(self.shift) }
     }
 
     /// Creates the comparison of a score that has the known noise `noise * sigma` with scores that have normal noise.
@@ -55,6 +61,9 @@ impl Comparison {
         Self { rate: FRAC_1_SQRT_2 / sigma, shift: noise * FRAC_1_SQRT_2 }
     }
 }
+
+/// Comparisons with weights that add up to 1.
+pub type Mixture = [(f64, Comparison)];
 
 /// How noise enters the comparison of two documents.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +112,7 @@ impl ScoreNoise {
 
     /// Returns the comparisons in lists of `n` documents, with weights that add up to 1. Exact noise needs about
     /// `29 sqrt(1 + ln n)` comparisons, one for each value of the document's own noise.
-    pub fn mixture(&self, n: usize) -> Cow<'_, [(f64, Comparison)]> {
+    pub fn mixture(&self, n: usize) -> Cow<'_, Mixture> {
         match self {
             Self::Mixture(mixture) => Cow::Borrowed(mixture),
             Self::Exact { sigma } => {

@@ -123,10 +123,7 @@ impl<'a> List<'a> {
         let (width, comparison) = (self.expectation.terms.len(), self.expectation.noise.mixture(self.a.len())[0].1);
         let meeting = self.meeting(comparison);
         let products = results(target, &Products(&meeting), &self.sorted.scaled(comparison.rate));
-        for term in 0..width {
-            let of_term = products.iter().skip(term).step_by(width).copied();
-            self.sorted.scatter_strided(of_term, out, term, width);
-        }
+        self.sorted.scatter_rows(&products, width, out);
     }
 
     /// Computes `a_i E[A_i D(R_i)]` of every document.

@@ -86,15 +86,13 @@ struct Terms {
 impl Terms {
     /// Returns the terms of `l(t)`, or `None` for a loss that is not a sum of exponentials.
     fn value(loss: PairLoss) -> Option<Self> {
+        let tail = |u: f64| 1.0 / (1.0 + u);
         let (right, wrong, wrong_scale) = match loss {
             PairLoss::Logistic => {
                 let softplus = Decaying::new(|u| if u == 0.0 { 1.0 } else { u.ln_1p() / u });
                 (softplus, softplus.with_line(0.0, 1.0), 1.0)
             }
-            PairLoss::SoftZeroOne => {
-                let tail = |u: f64| 1.0 / (1.0 + u);
-                (Decaying::new(tail), Decaying::new(|u| -tail(u)).with_line(1.0, 0.0), 1.0)
-            }
+            PairLoss::SoftZeroOne => (Decaying::new(tail), Decaying::new(|u| -tail(u)).with_line(1.0, 0.0), 1.0),
             PairLoss::Fidelity => {
                 // This is 1 - 1 / sqrt(1 + u) without the difference, and 1 - sqrt(u / (1 + u)) in powers of w =
                 // sqrt(u).
@@ -108,11 +106,9 @@ impl Terms {
 
     /// Returns the terms of `l'(t)`, or `None` for a loss that is not a sum of exponentials.
     fn slope(loss: PairLoss) -> Option<Self> {
+        let tail = |u: f64| 1.0 / (1.0 + u);
         let (right, wrong, wrong_scale) = match loss {
-            PairLoss::Logistic => {
-                let tail = |u: f64| 1.0 / (1.0 + u);
-                (Decaying::new(|u| -tail(u)), Decaying::new(tail).with_line(-1.0, 0.0), 1.0)
-            }
+            PairLoss::Logistic => (Decaying::new(|u| -tail(u)), Decaying::new(tail).with_line(-1.0, 0.0), 1.0),
             PairLoss::SoftZeroOne => {
                 let slope = Decaying::new(|u| -1.0 / ((1.0 + u) * (1.0 + u)));
                 (slope, slope, 1.0)
@@ -272,21 +268,6 @@ impl<'a> Walks<'a> {
     fn sums(&self) -> usize {
         self.lambda.as_ref().map_or(1, Lambda::sums)
     }
-
-    /// Adds the `value` of the document at `place` to the running sums of its label.
-    #[inline(always)]
-    fn add(&self, place: usize, value: f64, sums: &mut [Sums]) {
-        let level = self.levels[place] as usize;
-        match &self.lambda {
-            None => add_value(&mut sums[level], value),
-            Some(lambda) => {
-                let sums = &mut sums[level * lambda.sums()..][..lambda.sums()];
-                add_value(&mut sums[1], value * lambda.discounts[place].to_f64());
-                add_value(&mut sums[0], value);
-                sums[2..].iter_mut().for_each(|sums| add_value(sums, value));
-            }
-        }
-    }
 }
 
 /// The walk over the pairs of each document with the documents on one side of it.
@@ -325,9 +306,19 @@ impl Walker for Pass<'_> {
         }
     }
 
+    /// Adds the value of the document at `place` to the running sums of its label.
     #[inline(always)]
     fn add(&self, place: usize, sums: &mut [Sums]) {
-        self.walks.add(place, self.values[place], sums);
+        let (level, value) = (self.walks.levels[place] as usize, self.values[place]);
+        match &self.walks.lambda {
+            None => add_value(&mut sums[level], value),
+            Some(lambda) => {
+                let sums = &mut sums[level * lambda.sums()..][..lambda.sums()];
+                add_value(&mut sums[1], value * lambda.discounts[place].to_f64());
+                add_value(&mut sums[0], value);
+                sums[2..].iter_mut().for_each(|sums| add_value(sums, value));
+            }
+        }
     }
 
     #[inline(always)]

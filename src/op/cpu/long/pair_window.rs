@@ -76,11 +76,7 @@ impl<'a> Windows<'a> {
 
     /// Computes the loss of each document.
     pub fn value(&self, out: &mut [f32]) {
-        let ones = vec![1.0; self.x.len()];
-        let losses = match self.kind {
-            Kind::Hinge { margin, power } => self.windows(margin, power, &ones, Role::Row),
-            Kind::Exponential => self.exponential(&ones, Role::Row),
-        };
+        let losses = self.sums(&vec![1.0; self.x.len()], Role::Row, 0);
         let weights = self.sorted.gather(&self.list.row_weights());
         self.sorted.scatter(losses.into_iter().zip(weights).map(|(loss, weight)| loss * weight), out);
     }
@@ -89,22 +85,26 @@ impl<'a> Windows<'a> {
     pub fn gradient(&self, g: &[f32], to_x: &mut [f32]) {
         let n = self.x.len();
         let g = self.sorted.gather(&g[..n]);
-        let ones = vec![1.0; n];
         let weights = self.sorted.gather(&self.list.row_weights());
         let sent: Vec<f64> = weights.iter().zip(g).map(|(weight, g)| weight * g.to_f64()).collect();
         // The slopes of both hinges have the power reduced by one: -1 and -2 (margin - t).
-        let sums = |v: &[f64], role| match self.kind {
-            Kind::Hinge { margin, power } => self.windows(margin, power - 1, v, role),
-            Kind::Exponential => self.exponential(v, role),
-        };
         let slope = match self.kind {
             Kind::Hinge { power, .. } => -(power as f64),
             Kind::Exponential => -1.0,
         };
-        let (own, others) = (sums(&ones, Role::Row), sums(&sent, Role::Column));
+        let (own, others) = (self.sums(&vec![1.0; n], Role::Row, 1), self.sums(&sent, Role::Column, 1));
         let gradient =
             own.into_iter().zip(&sent).zip(others).map(|((own, sent), others)| slope * (own * sent - others));
         self.sorted.scatter(gradient, to_x);
+    }
+
+    /// Returns, for each document, the sum of `v` times the loss over its partners. The power of a hinge loss is reduced
+    /// by `reduced`.
+    fn sums(&self, v: &[f64], role: Role, reduced: usize) -> Vec<f64> {
+        match self.kind {
+            Kind::Hinge { margin, power } => self.windows(margin, power - reduced, v, role),
+            Kind::Exponential => self.exponential(v, role),
+        }
     }
 
     /// Returns, for each document, the sum of `v (margin - t)^power` over its partners with `t` below the margin. Rows

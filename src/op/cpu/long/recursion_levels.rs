@@ -32,22 +32,21 @@ impl<'a> List<'a> {
         Self { noisy, totals, values, above }
     }
 
-    fn summed(&self, of_part: impl Fn(Part, &mut [f64]) + Sync + Send) -> Vec<f64> {
+    fn summed(&self, target: Target, g: Option<&[f64]>) -> Vec<f64> {
         let parts = self.noisy.parts().into_iter().map(|part| (part, ())).collect();
-        self.noisy.levels.summed(parts, 8 * self.values.len(), |part, (), sums| of_part(part, sums))
+        self.noisy.levels.summed(parts, 8 * self.values.len(), |part, (), sums| {
+            dispatch(target, Summed { list: self, g, part, sums });
+        })
     }
 
     /// Computes `a_i E[A_i f(R_i)]` of every document.
     pub fn value(&self, target: Target, out: &mut [f32]) {
-        let sums = self.summed(|part, sums| dispatch(target, Summed { list: self, g: None, part, sums }));
-        self.noisy.put_expectations(&sums, out);
+        self.noisy.put_expectations(&self.summed(target, None), out);
     }
 
     /// Computes the gradient of [`value`](Self::value) with respect to the scores.
     pub fn gradient(&self, target: Target, g: &[f32], to_x: &mut [f32]) {
-        let g = self.noisy.weighted(g);
-        let sums = self.summed(|part, sums| dispatch(target, Summed { list: self, g: Some(&g), part, sums }));
-        self.noisy.put_slopes(&sums, to_x);
+        self.noisy.put_slopes(&self.summed(target, Some(&self.noisy.weighted(g))), to_x);
     }
 }
 

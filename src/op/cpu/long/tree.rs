@@ -79,30 +79,26 @@ impl Chebyshev {
     }
 }
 
-/// The values of all Chebyshev polynomials of a box at up to `N` scores.
-struct Polynomials<const N: usize>([[f64; N]; POINTS]);
-
-impl<const N: usize> Polynomials<N> {
-    #[inline(always)]
-    fn new<const FMA: bool>(span: Span, y: &[f64]) -> Self {
-        let mut values = [[0.0; N]; POINTS];
-        let center = 0.5 * (span.low + span.high);
-        // All numbers of a box without width are its center.
-        let scale = if span.width() > 0.0 { 2.0 / span.width() } else { 0.0 };
-        let mut position = [0.0; N];
-        for (position, y) in position.iter_mut().zip(y) {
-            *position = (y - center) * scale;
-        }
-        values[0] = [1.0; N];
-        values[1] = position;
-        for k in 2..POINTS {
-            let [before, last] = [values[k - 2], values[k - 1]];
-            for i in 0..N {
-                values[k][i] = (2.0 * position[i]).fma::<FMA>(last[i], -before[i]);
-            }
-        }
-        Self(values)
+/// Returns the values of all Chebyshev polynomials of a box at up to `N` scores.
+#[inline(always)]
+fn polynomials<const FMA: bool, const N: usize>(span: Span, y: &[f64]) -> [[f64; N]; POINTS] {
+    let mut values = [[0.0; N]; POINTS];
+    let center = 0.5 * (span.low + span.high);
+    // All numbers of a box without width are its center.
+    let scale = if span.width() > 0.0 { 2.0 / span.width() } else { 0.0 };
+    let mut position = [0.0; N];
+    for (position, y) in position.iter_mut().zip(y) {
+        *position = (y - center) * scale;
     }
+    values[0] = [1.0; N];
+    values[1] = position;
+    for k in 2..POINTS {
+        let [before, last] = [values[k - 2], values[k - 1]];
+        for i in 0..N {
+            values[k][i] = (2.0 * position[i]).fma::<FMA>(last[i], -before[i]);
+        }
+    }
+    values
 }
 
 /// A box in the tree: its level, where 0 is the whole list, and its number within the level.
@@ -229,9 +225,9 @@ impl<W: Fn(Range<usize>, &mut [f64])> Kernel for Upward<'_, '_, W> {
 /// Adds `sum_j w_j T_k(y_j)` for every row of weights `w` and every Chebyshev polynomial `T_k`.
 #[inline(always)]
 fn add_moments<const FMA: bool, const N: usize>(span: Span, y: &[f64], weights: &[f64], moments: &mut [[f64; POINTS]]) {
-    let polynomials = Polynomials::<N>::new::<FMA>(span, y);
+    let polynomials = polynomials::<FMA, N>(span, y);
     for (weights, moments) in weights.chunks_exact(y.len()).zip(moments) {
-        for (moment, polynomial) in moments.iter_mut().zip(&polynomials.0) {
+        for (moment, polynomial) in moments.iter_mut().zip(&polynomials) {
             let mut lanes = [0.0; LANES];
             for (weights, polynomial) in weights.chunks(LANES).zip(polynomial.chunks(LANES)) {
                 for ((lane, weight), value) in lanes.iter_mut().zip(weights).zip(polynomial) {
@@ -254,7 +250,7 @@ pub fn interpolate<const FMA: bool, const N: usize>(
     y: &[f64],
     sums: &mut [f64],
 ) {
-    let polynomials = Polynomials::<N>::new::<FMA>(span, y);
+    let polynomials = polynomials::<FMA, N>(span, y);
     for (at_points, sums) in at_points.chunks_exact(POINTS).zip(sums.chunks_exact_mut(y.len())) {
         let mut coefficients = [0.0; POINTS];
         for (row, &at_point) in chebyshev.transposed.iter().zip(at_points) {
@@ -262,7 +258,7 @@ pub fn interpolate<const FMA: bool, const N: usize>(
                 *coefficient = value.fma::<FMA>(at_point, *coefficient);
             }
         }
-        for (coefficient, polynomial) in coefficients.into_iter().zip(&polynomials.0) {
+        for (coefficient, polynomial) in coefficients.into_iter().zip(&polynomials) {
             for (sum, value) in sums.iter_mut().zip(polynomial) {
                 *sum = coefficient.fma::<FMA>(*value, *sum);
             }

@@ -231,17 +231,11 @@ impl Sorted {
         }
     }
 
-    /// Writes `values`, which are in sorted order, to one column of `out`. The rows of `out` have `width` numbers and
-    /// follow the order of the documents.
-    pub fn scatter_strided<T: Real>(
-        &self,
-        values: impl Iterator<Item = f64>,
-        out: &mut [T],
-        column: usize,
-        width: usize,
-    ) {
-        for (&i, value) in self.order.iter().zip(values) {
-            out[i as usize * width + column] = T::from_f64(value);
+    /// Writes rows of `width` values, which are in sorted order, to `out` in the order of the documents.
+    pub fn scatter_rows(&self, values: &[f64], width: usize, out: &mut [f32]) {
+        for (&i, values) in self.order.iter().zip(values.chunks_exact(width)) {
+            let out = &mut out[i as usize * width..][..width];
+            out.iter_mut().zip(values).for_each(|(out, &value)| *out = value as f32);
         }
     }
 

@@ -47,7 +47,7 @@ pub struct Matrix {
     spread: Vec<f64>,
     temperature: f64,
     /// For each computed row, the range of columns whose entries are not skipped.
-    columns: Vec<Range<u32>>,
+    columns: Vec<Range<usize>>,
     /// The entries of all rows, if they are few and are needed more than once.
     kept: Option<Vec<f64>>,
 }
@@ -96,7 +96,7 @@ impl Matrix {
 
     /// Returns, for each row, the range of columns whose entries have a logarithm of at least `lowest`. Both ends of a
     /// row's range of columns move to the right from row to row, so each search begins at the previous ends.
-    fn visited(&self, rows: usize, lowest: f64) -> Vec<Range<u32>> {
+    fn visited(&self, rows: usize, lowest: f64) -> Vec<Range<usize>> {
         let (mut start, mut end) = (0, 0);
         let columns = (0..rows).map(|r| {
             while start < r && self.logarithm(r, start) < lowest {
@@ -106,18 +106,14 @@ impl Matrix {
             while end < self.documents() && self.logarithm(r, end) >= lowest {
                 end += 1;
             }
-            start as u32..end as u32
+            start..end
         });
         columns.collect()
     }
 
-    fn columns(&self, r: usize) -> Range<usize> {
-        self.columns[r].start as usize..self.columns[r].end as usize
-    }
-
     #[inline(always)]
     fn write<const FMA: bool>(&self, r: usize, entries: &mut [f64]) {
-        let at = self.columns(r);
+        let at = self.columns[r].clone();
         let slope = self.documents() as f64 - 1.0 - 2.0 * r as f64;
         let (own_x, own_spread, rate) = (self.x[r], self.spread[r], self.temperature.recip());
         for ((entry, &x), &spread) in entries.iter_mut().zip(&self.x[at.clone()]).zip(&self.spread[at]) {
@@ -135,10 +131,10 @@ impl Matrix {
         let mut parts: Vec<(usize, [Vec<f64>; K])> = Vec::with_capacity(stripes.len());
         let mut starts = Vec::with_capacity(stripes.len());
         for rows in &stripes {
-            let at = self.columns(rows.start).start..self.columns(rows.end - 1).end;
+            let at = self.columns[rows.start].start..self.columns[rows.end - 1].end;
             parts.push((at.start, [(); K].map(|()| vec![0.0; at.len()])));
             starts.push(first);
-            first += if self.kept.is_some() { rows.clone().map(|r| self.columns(r).len()).sum() } else { 0 };
+            first += if self.kept.is_some() { rows.clone().map(|r| self.columns[r].len()).sum() } else { 0 };
         }
         let tasks = stripes.iter().zip(starts).zip(&mut parts).zip(to_rows.chunks_mut(stripe)).collect();
         for_each(tasks, self.entries(), |(((rows, kept_from), (offset, sums)), to_rows)| {
@@ -195,7 +191,7 @@ impl Kernel for Keep<'_> {
     fn run<const FMA: bool>(self) {
         let mut rest = self.kept;
         for r in 0..self.matrix.rows() {
-            let (entries, others) = rest.split_at_mut(self.matrix.columns(r).len());
+            let (entries, others) = rest.split_at_mut(self.matrix.columns[r].len());
             self.matrix.write::<FMA>(r, entries);
             rest = others;
         }
@@ -219,10 +215,10 @@ impl<V: Visit<K>, const K: usize> Kernel for Stripe<'_, V, K> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let Self { matrix, rows, mut kept_from, visit, to_rows, offset, sums } = self;
-        let widest = rows.clone().map(|r| matrix.columns(r).len()).max().unwrap_or(0);
+        let widest = rows.clone().map(|r| matrix.columns[r].len()).max().unwrap_or(0);
         let mut scratch = if matrix.kept.is_none() { vec![0.0; widest] } else { Vec::new() };
         for (r, to_row) in rows.clone().zip(to_rows) {
-            let at = matrix.columns(r);
+            let at = matrix.columns[r].clone();
             let entries = match &matrix.kept {
                 Some(kept) => &kept[kept_from..kept_from + at.len()],
                 None => {

@@ -53,7 +53,7 @@ impl Sorted {
                 }
             }
             PairWeight::Lambda { gain, discount, absolute, distance, .. } => {
-                swaps(gain, discount, *absolute, i, others.clone(), out);
+                swaps([gain, discount], *absolute, i, others.clone(), out);
                 if let Some(distance) = distance {
                     distance.divide(i, others, out);
                 }
@@ -71,16 +71,14 @@ impl Sorted {
 /// Computes the loss and its derivatives over all pairs of a list.
 struct Sums<'a> {
     list: &'a Sorted,
-    value: &'a mut f64,
-    slopes: &'a mut f64,
-    gradient: &'a mut [f64],
-    curvature: &'a mut [f64],
+    out: &'a mut PairDerivatives,
 }
 
 impl Kernel for Sums<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let (list, n) = (self.list, self.list.x.len());
+        let PairDerivatives { value, slopes: slopes_out, gradient, curvature } = self.out;
         // Exponentials are relative to the score of a document above; those far below it are practically 0.
         let (mut exponentials, mut base) = (vec![0.0; n], None);
         let (mut weights, mut flows, mut bends) = ([0.0; TILE], [0.0; TILE], [0.0; TILE]);
@@ -102,7 +100,7 @@ impl Kernel for Sums<'_> {
                 list.weights(i, start, weights);
                 let columns =
                     list.x[others.clone()].iter().zip(&list.labels[others.clone()]).zip(&exponentials[others.clone()]);
-                let to = self.gradient[others.clone()].iter_mut().zip(&mut self.curvature[others]);
+                let to = gradient[others.clone()].iter_mut().zip(&mut curvature[others]);
                 let sums = losses.iter_mut().zip(slopes.iter_mut());
                 let own = flows.iter_mut().zip(bends.iter_mut());
                 for (
@@ -128,10 +126,10 @@ impl Kernel for Sums<'_> {
                 flow += sum(&flows[..count]);
                 bend += sum(&bends[..count]);
             }
-            self.gradient[i] += flow;
-            self.curvature[i] += bend;
+            gradient[i] += flow;
+            curvature[i] += bend;
         }
-        (*self.value, *self.slopes) = (sum(&losses), sum(&slopes));
+        (*value, *slopes_out) = (sum(&losses), sum(&slopes));
     }
 }
 
@@ -158,18 +156,13 @@ pub fn pair_derivatives(
     let firsts = firsts.min(within.unwrap_or(n));
     let factor = factor.map(|factor| gather(factor, &order));
     let list = Sorted { x: gather(x, &order), labels: gather(labels, &order), weight, factor, firsts };
-    let (mut value, mut slopes) = (0.0, 0.0);
-    let (mut gradient, mut curvature) = (vec![0.0; n], vec![0.0; n]);
-    let (value_out, slopes_out) = (&mut value, &mut slopes);
-    let kernel =
-        Sums { list: &list, value: value_out, slopes: slopes_out, gradient: &mut gradient, curvature: &mut curvature };
-    dispatch(target(), kernel);
-    let [gradient, curvature] = [gradient, curvature].map(|sorted| {
-        let mut out = vec![0.0; n];
-        scatter(&mut out, &order, &sorted);
-        out
-    });
-    PairDerivatives { value, slopes, gradient, curvature }
+    let mut out = PairDerivatives { value: 0.0, slopes: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
+    dispatch(target(), Sums { list: &list, out: &mut out });
+    for values in [&mut out.gradient, &mut out.curvature] {
+        let sorted = values.clone();
+        scatter(values, &order, &sorted);
+    }
+    out
 }
 
 #[cfg(test)]

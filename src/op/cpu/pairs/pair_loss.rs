@@ -225,22 +225,16 @@ macro_rules! dispatch_term {
     };
 }
 
-/// Computes a long list without visiting its pairs: the losses or, given the gradient of the losses, the gradient with
-/// respect to the scores. Returns whether it did.
-fn by_walks_or_windows(
-    target: Target,
-    list: &ByLabel,
-    gradient: Option<&[f32]>,
-    out: &mut [f32],
-    loss: PairLoss,
-) -> bool {
+/// Computes a long list without visiting its pairs: the losses or, given the gradient `g` of the losses, the gradient
+/// with respect to the scores. Returns whether it did.
+fn by_walks_or_windows(target: Target, list: &ByLabel, g: Option<&[f32]>, out: &mut [f32], loss: PairLoss) -> bool {
     if let Some(walks) = Walks::new(target, list, loss) {
-        match gradient {
+        match g {
             Some(g) => walks.gradient(target, g, out),
             None => walks.value(target, out),
         }
     } else if let Some(windows) = Windows::new(target, list, loss) {
-        match gradient {
+        match g {
             Some(g) => windows.gradient(g, out),
             None => windows.value(out),
         }

@@ -64,6 +64,7 @@ impl<V> PairWeight<V> {
     }
 
     /// Returns a weight that borrows the arrays over documents.
+    #[cfg(test)]
     pub fn as_ref(&self) -> PairWeight<&V> {
         match self {
             Self::Unit => PairWeight::Unit,
@@ -82,9 +83,8 @@ impl<V> PairWeight<V> {
 
 /// Writes LambdaRank's weights `|g_i - g_j| |d_i - d_j| absolute` for the pairs of document `i` with each of `others`.
 #[inline(always)]
-pub(in crate::op::cpu) fn swaps<T: Real>(
-    gain: &[T],
-    discount: &[T],
+pub(super) fn swaps<T: Real>(
+    [gain, discount]: [&[T]; 2],
     absolute: f64,
     i: usize,
     others: Range<usize>,
@@ -205,7 +205,7 @@ impl ByLabel {
             PairWeight::Unit => out.fill(1.0),
             PairWeight::Document(u) => out.copy_from_slice(&u[rows]),
             PairWeight::Lambda { gain, discount, rank, absolute, distance, .. } => {
-                swaps(gain, discount, *absolute, j, rows.clone(), out);
+                swaps([gain, discount], *absolute, j, rows.clone(), out);
                 if !self.steps.is_empty() {
                     let (g, r) = (gain[j], rank[j]);
                     for ((out, &gain), &rank) in out.iter_mut().zip(&gain[rows.clone()]).zip(&rank[rows.clone()]) {

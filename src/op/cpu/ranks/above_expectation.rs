@@ -15,7 +15,7 @@
 
 use std::ops::Range;
 
-use super::trial::{Compared, Trial};
+use super::trial::Trial;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, in_single, target},
     lists::{BLOCK, TILE, add, counting, documents, each_list_of_documents, each_stripe, for_each, gather, reduce},
@@ -37,7 +37,7 @@ struct Parameters<T> {
     above: Above,
     terms: Vec<Term<T>>,
     /// The comparisons with their weights.
-    mixture: Vec<(T, Compared<T>)>,
+    mixture: Vec<(T, Comparison<T>)>,
 }
 
 /// Returns the cost of one pair, which is the number of terms times the number of comparisons.
@@ -54,7 +54,7 @@ impl<T: Real> Parameters<T> {
             base: T::from_f64(term.base).larger(T::SMALLEST_FACTOR),
             gap: T::from_f64(1.0 - term.base),
         };
-        let weighted = |&(weight, comparison): &(f64, Comparison)| (T::from_f64(weight), comparison.into());
+        let weighted = |&(weight, comparison): &(f64, Comparison)| (T::from_f64(weight), comparison.in_type());
         Self {
             above: *above,
             terms: terms.iter().map(term).collect(),
@@ -177,7 +177,7 @@ impl<T: Real> Kept<T> {
 impl<T: Real> Tile<'_, T> {
     /// Computes the trial of document `j` against the rows.
     #[inline(always)]
-    fn meet<const FMA: bool>(self, j: usize, compared: Compared<T>, trial: &mut Trial<T>) {
+    fn meet<const FMA: bool>(self, j: usize, compared: Comparison<T>, trial: &mut Trial<T>) {
         trial.meet::<FMA>((j, self.list.x[j]), self.x, self.rows, compared);
     }
 
@@ -186,7 +186,7 @@ impl<T: Real> Tile<'_, T> {
     #[inline(always)]
     fn products<const FMA: bool>(
         self,
-        compared: Compared<T>,
+        compared: Comparison<T>,
         trial: &mut Trial<T>,
         kept: &mut Kept<T>,
         products: &mut [T],

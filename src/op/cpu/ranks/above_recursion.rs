@@ -176,7 +176,7 @@ pub fn above_recursion<T: Real>([x, a, b, mask, values]: [&[T]; 5], n: usize, re
         }
         if recursion.above == Above::Nothing {
             let ([x, a, _], mixture) = (documents, recursion.noise.mixture(out.len()));
-            rank_recursion::value(target, &x, &a, &mixture, &values, out);
+            rank_recursion::value(target, [&x, &a], &mixture, &values, out);
             return out.iter_mut().zip(a).for_each(|(out, a)| *out = *out * a);
         }
         let list = self::list(documents, values, recursion);
@@ -216,7 +216,7 @@ pub fn above_recursion_gradient<T: Real>(
         }
         if recursion.above == Above::Nothing {
             let g: Vec<T> = a.iter().zip(&g).map(|(&a, &g)| if a == T::ZERO { a } else { a * g }).collect();
-            return rank_recursion::gradient(target, &x, &g, &recursion.noise.mixture(x.len()), &values, to_x);
+            return rank_recursion::gradient(target, [&x, &g], &recursion.noise.mixture(x.len()), &values, to_x);
         }
         let list = self::list([x, a, b], values, recursion);
         let g: Vec<f64> = list.rows.iter().map(|&row| g[row].to_f64() * list.a[row]).collect();

@@ -6,13 +6,13 @@
 //! distribution; the gradient recomputes those in between. For long lists, the kernel computes only [documents near the
 //! top](crate::op::cpu::long::recursion_boxes), with the trials that matter to them.
 
-use super::trial::{self, Compared, Trial};
+use super::trial::{self, Trial};
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, in_single},
     lists::{BLOCK, TILE, add, counting, each_stripe, for_each, gather, reduce, scatter},
     long::recursion_boxes,
-    parameters::Comparison,
+    parameters::{Comparison, Mixture},
     real::{Real, flushed, sum},
 };
 
@@ -37,7 +37,7 @@ struct Trials<'a, T> {
     /// The scores of the rows. The array `places` holds the indices of the rows in the list, in ascending order.
     rows: &'a [T],
     places: &'a [usize],
-    compared: Compared<T>,
+    compared: Comparison<T>,
 }
 
 impl<T: Real> Trials<'_, T> {
@@ -94,14 +94,7 @@ impl<T: Real> Kernel for Expectation<'_, T> {
 
 /// Returns `sum_r f(r) p_i(r)`, averaged over the comparisons, for each document with a nonzero weight. Other documents
 /// receive 0.
-pub fn value<T: Real>(
-    target: Target,
-    x: &[T],
-    weights: &[T],
-    mixture: &[(f64, Comparison)],
-    values: &[f64],
-    out: &mut [T],
-) {
+pub fn value<T: Real>(target: Target, [x, weights]: [&[T]; 2], mixture: &Mixture, values: &[f64], out: &mut [T]) {
     let (places, ranks) = (counting(weights), values.len());
     let (rows, length) = (gather(x, &places), rows_of_tile(ranks, 1));
     let mut of_rows = vec![T::ZERO; rows.len()];
@@ -119,7 +112,7 @@ pub fn value<T: Real>(
         let tiles = rows.chunks(length).zip(places.chunks(length)).zip(of_rows.chunks_mut(length)).collect();
         for_each(tiles, x.len() * rows.len() * ranks, |((rows, places), out)| {
             let mut p = vec![T::ZERO; ranks * out.len()];
-            let trials = Trials { x, rows, places, compared: comparison.into() };
+            let trials = Trials { x, rows, places, compared: comparison.in_type() };
             dispatch(target, Expectation { trials, values: &values, p: &mut p, out });
         });
     }
@@ -236,14 +229,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
 }
 
 /// Returns the gradient of [`value`] with respect to `x`. Documents with `g = 0` are skipped.
-pub fn gradient<T: Real>(
-    target: Target,
-    x: &[T],
-    g: &[T],
-    mixture: &[(f64, Comparison)],
-    values: &[f64],
-    to_x: &mut [T],
-) {
+pub fn gradient<T: Real>(target: Target, [x, g]: [&[T]; 2], mixture: &Mixture, values: &[f64], to_x: &mut [T]) {
     let (places, ranks) = (counting(g), values.len());
     let (own, own_g, mut to_own) = (gather(x, &places), gather(g, &places), vec![T::ZERO; places.len()]);
     let rows = rows_of_tile(ranks, 2 * block(x.len()) + 1);
@@ -259,7 +245,7 @@ pub fn gradient<T: Real>(
         // Beyond the last rank the function is 0.
         let next = exact.iter().skip(1).chain(&[0.0]);
         let rises: Vec<T> = exact.iter().zip(next).map(|(here, next)| T::from_f64(next - here)).collect();
-        let compared = Compared::from(comparison);
+        let compared = comparison.in_type();
         let work = x.len() * places.len() * ranks;
         let partials = each_stripe(&mut to_own, x.len(), work, |stripe, to_rows, to_all| {
             let mut memory = Memory::new(x.len(), ranks, rows.min(to_rows.len()));

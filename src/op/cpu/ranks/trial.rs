@@ -17,19 +17,6 @@ pub(in crate::op::cpu) fn beats<T: Real, const FMA: bool>(t: T) -> (T, T, T) {
     if t < T::ZERO { (small, large, bell) } else { (large, small, bell) }
 }
 
-/// A [`Comparison`] in the number type of the scores.
-#[derive(Clone, Copy)]
-pub struct Compared<T> {
-    pub rate: T,
-    pub shift: T,
-}
-
-impl<T: Real> From<Comparison> for Compared<T> {
-    fn from(Comparison { rate, shift }: Comparison) -> Self {
-        Self { rate: T::from_f64(rate), shift: T::from_f64(shift) }
-    }
-}
-
 /// The comparison of one document with several rows, one number per row in each array.
 pub struct Trial<'a, T> {
     /// The probability that the document ranks above each row. The array `behind` holds the complement of this
@@ -50,10 +37,10 @@ impl<'a, T: Real> Trial<'a, T> {
     /// Compares document `j`, whose score is `x`, with the documents at `places`, whose scores are `rows`. The places
     /// must be in ascending order. If document `j` is one of the rows, its comparison with itself always fails.
     #[inline(always)]
-    pub fn meet<const FMA: bool>(&mut self, (j, x): (usize, T), rows: &[T], places: &[usize], compared: Compared<T>) {
+    pub fn meet<const FMA: bool>(&mut self, (j, x): (usize, T), rows: &[T], places: &[usize], by: Comparison<T>) {
         let chances = self.ahead.iter_mut().zip(self.behind.iter_mut()).zip(self.density.iter_mut());
         for (((ahead, behind), density), &row) in chances.zip(rows) {
-            (*ahead, *behind, *density) = beats::<T, FMA>((x - row) * compared.rate - compared.shift);
+            (*ahead, *behind, *density) = beats::<T, FMA>((x - row) * by.rate - by.shift);
         }
         if let Ok(own) = places.binary_search(&j) {
             (self.ahead[own], self.behind[own], self.density[own]) = (T::ZERO, T::ONE, T::ZERO);
