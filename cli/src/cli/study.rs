@@ -15,7 +15,7 @@ use crate::experiment::{
 };
 use crate::page::{Table, indented, wrapped};
 use crate::report::{studies_page, study_page, study_table};
-use crate::study::{Runs, STUDIES, Source, StudyEntry, StudyOptions, StudyReport, Subject, Training, find};
+use crate::study::{Material, Runs, STUDIES, Source, StudyEntry, StudyOptions, StudyReport, Subject, find};
 
 /// The argument that selects all studies.
 const ALL: &str = "all";
@@ -158,8 +158,7 @@ impl StudyArgs {
                 let parameters: Vec<_> = (study.parameters.iter())
                     .map(|parameter| json!({"name": parameter.name, "values": parameter.values}))
                     .collect();
-                let takes: Vec<&str> = study.takes.iter().map(|kind| kind.name()).collect();
-                let (name, what) = (study.name, study.summary);
+                let (name, takes, what) = (study.name, study.takes, study.summary);
                 let row = json!({"study": name, "parameters": parameters, "takes": takes, "what": what, "paper": study.paper});
                 writeln!(out, "{row}")?;
             }
@@ -231,7 +230,7 @@ fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Sc
 fn training(path: &Path) -> Result<Source> {
     let config = Experiment::from_document(&Document::read(path, &[])?)?;
     let split = config.data.split(config.seed)?;
-    Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
+    Ok(Source::Training(Box::new(Material::new(path, &config, split))))
 }
 
 fn print(report: &StudyReport, out: &mut dyn Write) -> Result {

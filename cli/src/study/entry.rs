@@ -5,7 +5,7 @@ use burn_rank::workbench::ranker::Versions;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 
 use super::findings::StudyReport;
-use super::{Findings, Kind, Source, Subject};
+use super::{Findings, Source, Subject};
 use crate::experiment::ExperimentError;
 
 /// One study.
@@ -20,8 +20,8 @@ pub struct StudyEntry {
     /// The parameters that the study varies. On the command line, values without a parameter name apply to the first
     /// parameter.
     pub parameters: &'static [Parameter],
-    /// The kinds of input that the study accepts.
-    pub takes: &'static [Kind],
+    /// The kinds of input that the study accepts, in words.
+    pub takes: &'static [&'static str],
     pub(super) run: fn(&Setting) -> Result<Findings>,
 }
 
@@ -90,6 +90,15 @@ impl Setting<'_> {
         }
     }
 
+    /// Computes a result for each value of a parameter, each a step.
+    pub(super) fn each<T>(&self, name: &str, values: &[f64], of: impl Fn(f64) -> Result<T>) -> Result<Vec<T>> {
+        let step = |(at, &value): (usize, &f64)| {
+            self.step(&format!("{name} = {value}"), at, values.len());
+            of(value)
+        };
+        values.iter().enumerate().map(step).collect()
+    }
+
     /// Reports progress.
     pub(super) fn step(&self, what: &str, done: usize, all: usize) {
         (self.progress)(what, done, all);
@@ -111,8 +120,7 @@ impl StudyEntry {
     pub fn run(&self, source: &Source, options: &StudyOptions) -> Result<StudyReport> {
         let values = self.values(options.over)?;
         if !self.accepts(source) {
-            let takes: Vec<&str> = self.takes.iter().map(|kind| kind.name()).collect();
-            let (found, expected) = (source.kind().name(), takes.join(" or "));
+            let (found, expected) = (source.kind(), self.takes.join(" or "));
             return Err(ExperimentError::Input(format!("{}: found {found}, expected {expected}", self.name)));
         }
         source.check()?;

@@ -20,17 +20,25 @@ mod verdict;
 
 pub(crate) use entry::{Domain, Parameter, StudyEntry, StudyOptions};
 pub(crate) use findings::{About, Claim, Curves, Findings, StudyReport, Table};
-pub(crate) use source::{Kind, RunSubject, Runs, ScoredQuery, Source, Subject, Training};
+pub(crate) use source::{RunSubject, Runs, ScoredQuery, Source, Subject};
+pub(crate) use training::Material;
 pub(crate) use verdict::Verdict;
 
-use crate::experiment::ExperimentError;
+// What a study needs: it takes all of this with `use super::*`.
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_rank::loss::Lists;
+use burn_rank::data::RankingDataset;
+use burn_rank::loss::{Lists, LossSpec};
+use burn_rank::measure::{Convention, Measure};
 use burn_rank::op::Step;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 use entry::{Result, Setting};
-use training::{Linear, Material, measured};
-use verdict::{Bounded, Judged, Mean, ROUNDING, falls};
+use source::{GENERATED, RANKING, RANKINGS, RUNS, TRAINING, discount, gain, relevant};
+use training::{Linear, LinearQuery, norm};
+use verdict::{Bounded, Judged, Mean, ROUNDING, falls, mean};
+
+use crate::experiment::ExperimentError;
+use crate::number::short;
+use crate::plot::Scale;
 
 /// Every study.
 pub const STUDIES: &[StudyEntry] = &[
@@ -71,7 +79,12 @@ fn positions(scores: &[f64], alpha: f64, step: Step) -> (Vec<f64>, Vec<f64>) {
 /// logistic step.
 fn largest_error(scores: &[f64], alpha: f64) -> f64 {
     let (approximate, ranks) = positions(scores, alpha, Step::Logistic);
-    approximate.iter().zip(&ranks).map(|(position, rank)| (position - rank).abs()).fold(0.0, f64::max)
+    largest_difference(&approximate, &ranks)
+}
+
+/// Returns the largest difference of corresponding values.
+fn largest_difference(left: &[f64], right: &[f64]) -> f64 {
+    left.iter().zip(right).map(|(left, right)| (left - right).abs()).fold(0.0, f64::max)
 }
 
 /// Returns the bound of Theorem 3 and Corollary 4 on the difference between a position and a rank. The bound is `None`

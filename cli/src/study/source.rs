@@ -16,19 +16,8 @@ use burn_rank::workbench::label;
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::Result;
-use crate::experiment::{Experiment, ExperimentError, KeptRun, Split};
-
-/// Training data from a configuration of `train`.
-#[derive(Debug, Clone)]
-pub struct Training {
-    /// Where the data come from, as shown in messages and tables.
-    pub origin: String,
-    /// The configuration, whose learner and loss a study replaces with its own.
-    pub config: Experiment,
-    /// The queries that the configuration names.
-    pub split: Split,
-}
+use super::{Material, Result};
+use crate::experiment::{ExperimentError, KeptRun};
 
 /// The data that a study examines.
 #[derive(Debug, Clone)]
@@ -45,48 +34,35 @@ pub enum Source {
     /// Queries with the scores of two rankers, for the same documents in the same order.
     Rankings(Subject, Subject),
     /// Data to train on.
-    Training(Box<Training>),
+    Training(Box<Material>),
     /// Finished cross-validations that use the same folds and kept their scores or rankers.
     Runs(Box<Runs>),
 }
 
-/// A kind of [`Source`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// [`Source::Generated`]
-    Generated,
-    /// [`Source::Ranking`]
-    Ranking,
-    /// [`Source::Rankings`]
-    Rankings,
-    /// [`Source::Training`]
-    Training,
-    /// [`Source::Runs`]
-    Runs,
-}
-
-impl Kind {
-    /// Returns the words that error messages use for this kind of source.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Generated => "generated data",
-            Kind::Ranking => "a ranking",
-            Kind::Rankings => "two rankings",
-            Kind::Training => "data to train on",
-            Kind::Runs => "kept runs",
-        }
-    }
-}
+/// The kinds of [`Source`], in the words of error messages.
+pub(super) const GENERATED: &str = "generated data";
+pub(super) const RANKING: &str = "a ranking";
+pub(super) const RANKINGS: &str = "two rankings";
+pub(super) const TRAINING: &str = "data to train on";
+pub(super) const RUNS: &str = "kept runs";
 
 impl Source {
     /// Returns which kind of source this is.
-    pub fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> &'static str {
         match self {
-            Source::Generated { .. } => Kind::Generated,
-            Source::Ranking(_) => Kind::Ranking,
-            Source::Rankings(..) => Kind::Rankings,
-            Source::Training(_) => Kind::Training,
-            Source::Runs(_) => Kind::Runs,
+            Source::Generated { .. } => GENERATED,
+            Source::Ranking(_) => RANKING,
+            Source::Rankings(..) => RANKINGS,
+            Source::Training(_) => TRAINING,
+            Source::Runs(_) => RUNS,
+        }
+    }
+
+    /// Returns the seed of generated data. Other sources have none, and what a study generates besides has the seed 1.
+    pub(super) fn seed(&self) -> u64 {
+        match self {
+            Source::Generated { seed, .. } => *seed,
+            _ => 1,
         }
     }
 
@@ -95,7 +71,7 @@ impl Source {
         let subjects = match self {
             Source::Ranking(subject) => vec![subject],
             Source::Rankings(first, second) => vec![first, second],
-            Source::Runs(runs) => runs.runs().iter().map(|run| &run.subject).collect(),
+            Source::Runs(runs) => runs.runs.iter().map(|run| &run.subject).collect(),
             Source::Generated { .. } | Source::Training(_) => vec![],
         };
         for subject in subjects {
@@ -159,6 +135,17 @@ impl Subject {
         Self { origin, queries: (0..queries).map(query).collect() }
     }
 
+    /// Computes a surrogate measure of each query.
+    pub(super) fn surrogates(&self, spec: &LossSpec) -> Result<Vec<f64>> {
+        self.queries.iter().map(|query| query.surrogate(spec)).collect()
+    }
+
+    /// Computes a measure of each query, in the standard convention.
+    pub(super) fn measured(&self, measure: Measure) -> Result<Vec<f64>> {
+        let convention = Convention::default();
+        self.queries.iter().map(|query| query.exact(measure, &convention)).collect()
+    }
+
     /// Returns the number of documents in all queries.
     pub fn documents(&self) -> usize {
         self.queries.iter().map(|query| query.scores.len()).sum()
@@ -187,6 +174,13 @@ impl ScoredQuery {
         ascending.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min)
     }
 
+    /// Returns the DCG of the best order.
+    pub(super) fn ideal_dcg(&self) -> f64 {
+        let mut labels = self.labels.clone();
+        labels.sort_by(|left, right| right.total_cmp(left));
+        labels.iter().zip(1u32..).map(|(label, rank)| gain(*label) * discount(f64::from(rank))).sum()
+    }
+
     /// Computes a surrogate measure in double precision.
     pub(super) fn surrogate(&self, spec: &LossSpec) -> Result<f64> {
         Ok(explain(spec.build()?.as_ref(), &self.scores, &self.labels, burn::tensor::DType::F64)?.value)
@@ -201,14 +195,25 @@ impl ScoredQuery {
     }
 }
 
+/// The discount of NDCG at a rank, or at a position.
+pub(super) fn discount(rank: f64) -> f64 {
+    1.0 / (1.0 + rank).log2()
+}
+
+/// The gain of NDCG.
+pub(super) fn gain(label: f64) -> f64 {
+    label.exp2() - 1.0
+}
+
 const NO_RUNS: &str = "found no run with a fold, expected folders of finished `cv` runs that kept scores or rankers";
 
 /// Cross-validations with the same test queries.
 #[derive(Debug, Clone)]
 pub struct Runs {
-    runs: Vec<RunSubject>,
+    /// The runs in the order in which they were given.
+    pub(super) runs: Vec<RunSubject>,
     /// The data of the first fold in the first run.
-    training: Training,
+    pub(super) material: Material,
 }
 
 /// One run: its learner and its loss, and the test queries with the run's scores.
@@ -242,20 +247,8 @@ impl Runs {
             let message = format!("{found}: tested on other queries, features or folds than {expected}");
             return Err(ExperimentError::Input(message));
         }
-        let origin = first.folder.display().to_string();
-        let split = first.first_split()?;
-        let training = Training { origin, config: first.config.clone(), split };
-        Ok(Self { runs: kept.into_iter().map(RunSubject::of).collect(), training })
-    }
-
-    /// Returns the runs in the order in which they were given.
-    pub fn runs(&self) -> &[RunSubject] {
-        &self.runs
-    }
-
-    /// Returns the data of the first fold in the first run.
-    pub(super) fn training(&self) -> &Training {
-        &self.training
+        let material = Material::new(&first.folder, &first.config, first.first_split()?);
+        Ok(Self { runs: kept.into_iter().map(RunSubject::of).collect(), material })
     }
 
     /// Returns the first run that was trained with one of these losses; if there is none, the first run.
@@ -316,7 +309,7 @@ pub(super) mod tests {
             cut_off: *cut_off,
             subject: subject.clone(),
         };
-        Runs { runs: of.iter().map(run).collect(), training: Training { origin: "a test".into(), config, split } }
+        Runs { runs: of.iter().map(run).collect(), material: Material::new(Path::new("a test"), &config, split) }
     }
 
     #[test]

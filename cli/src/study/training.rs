@@ -1,10 +1,11 @@
 //! Trains rankers for studies, on data from a configuration or on generated data.
 
-use burn::tensor::Device;
+use std::path::Path;
+
+use burn::tensor::{DType, Device};
 use burn_rank::data::{Normalizer, RankingDataset, SynthConfig};
 use burn_rank::json::{Map, Value, from_value};
 use burn_rank::loss::{LossSpec, explain};
-use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::json::json;
 
 use super::source::{has_something_to_rank, wide};
@@ -17,30 +18,30 @@ const GENERATED: [usize; 3] = [80, 40, 160];
 const QUICK: [usize; 3] = [16, 8, 24];
 
 /// The data on which a study trains and tests rankers.
-pub(super) struct Material {
+#[derive(Debug, Clone)]
+pub struct Material {
+    /// Where the data come from, as shown in messages and tables.
     pub(super) origin: String,
     pub(super) split: Split,
+    /// The configuration, whose learner and loss a study replaces with its own.
     config: ExperimentConfig,
 }
 
 impl Material {
-    /// Takes the data from the source's configuration, or generates them.
+    /// Takes the data of a split from a configuration of `train` or from a run.
+    pub fn new(from: &Path, config: &Experiment, split: Split) -> Self {
+        Self { origin: format!("{}, fold {}", from.display(), split.fold), split, config: config.config.clone() }
+    }
+
+    /// Takes the data from the source, or generates them.
     pub(super) fn of(setting: &Setting) -> Result<Self> {
-        let training = match setting.source {
-            Source::Training(training) => Some(&**training),
-            Source::Runs(runs) => Some(runs.training()),
-            _ => None,
+        let counts @ [train, validation, test] = match setting.source {
+            Source::Training(material) => return Ok((**material).clone()),
+            Source::Runs(runs) => return Ok(runs.material.clone()),
+            _ if setting.quick => QUICK,
+            _ => GENERATED,
         };
-        if let Some(training) = training {
-            let (origin, config, split) =
-                (training.origin.clone(), training.config.config.clone(), training.split.clone());
-            return Ok(Self { origin: format!("{origin}, fold {}", split.fold), split, config });
-        }
-        let seed = match setting.source {
-            Source::Generated { seed, .. } => *seed,
-            _ => 1,
-        };
-        let counts = if setting.quick { QUICK } else { GENERATED };
+        let seed = setting.source.seed();
         let generator = SynthConfig {
             queries: counts.iter().sum(),
             features: 10,
@@ -50,16 +51,10 @@ impl Material {
             ..SynthConfig::default()
         };
         let whole = generator.generate()?;
-        let mut next = 0;
-        let mut take = |count: usize| {
-            let chosen: Vec<usize> = (next..next + count).collect();
-            next += count;
-            whole.select(&chosen)
-        };
-        let split =
-            Split { fold: 1, train: take(counts[0]), validation: Some(take(counts[1])), test: Some(take(counts[2])) };
+        let mut queries = 0..;
+        let mut take = |count: usize| whole.select(&queries.by_ref().take(count).collect::<Vec<usize>>());
+        let split = Split { fold: 1, train: take(train), validation: Some(take(validation)), test: Some(take(test)) };
         let config = json!({"data": {"synthetic": {}}, "learner": {"kind": "regression"}, "normalizer": "z_score", "seed": seed});
-        let [train, validation, test] = counts;
         Ok(Self {
             origin: format!(
                 "{train} generated queries for training, {validation} for selection and {test} for testing, seed {seed}"
@@ -94,27 +89,20 @@ impl Material {
 
     /// Returns the first `count` training queries in normalized form, as input of linear ranking functions.
     pub(super) fn linear(&self, count: usize) -> Result<Linear> {
-        self.linear_of(&self.split.train, count)
+        self.normalized(&self.split.train, count)
     }
 
     /// Returns the test queries as input of linear ranking functions. They are normalized with the normalizer of the
     /// training queries.
     pub(super) fn linear_test(&self) -> Result<Linear> {
-        self.linear_of(self.test()?, usize::MAX)
+        self.normalized(self.test()?, usize::MAX)
     }
 
-    fn linear_of(&self, data: &RankingDataset, count: usize) -> Result<Linear> {
+    fn normalized(&self, data: &RankingDataset, count: usize) -> Result<Linear> {
         let mut data = data.clone();
-        let normalizer = Normalizer::fit(&self.split.train, self.config.normalizer);
-        normalizer.apply(&mut data)?;
+        Normalizer::fit(&self.split.train, self.config.normalizer).apply(&mut data)?;
         Ok(Linear::new(&data, count))
     }
-}
-
-/// Computes a measure for each query, in the standard convention.
-pub(super) fn measured(subject: &Subject, measure: Measure) -> Result<Vec<f64>> {
-    let convention = Convention::default();
-    subject.queries.iter().map(|query| query.exact(measure, &convention)).collect()
 }
 
 /// Normalized queries, which linear ranking functions score with their weights.
@@ -175,7 +163,7 @@ impl Linear {
         let loss = loss.build()?;
         for query in &self.queries {
             let scored = query.scored(weights);
-            let explained = explain(&*loss, &scored.scores, &scored.labels, burn::tensor::DType::F64)?;
+            let explained = explain(&*loss, &scored.scores, &scored.labels, DType::F64)?;
             for (row, slope) in query.features.iter().zip(&explained.grad) {
                 weights.iter_mut().zip(row).for_each(|(weight, x)| *weight -= rate * slope * x);
             }

@@ -50,13 +50,14 @@ pub(super) enum Cut {
 }
 
 impl Cut {
-    /// Returns the number of ranks that NDCG takes into account in a list of `n` documents.
+    /// Returns the number of ranks that NDCG takes into account in a list of `n` documents, at least one.
     pub(super) fn of(self, n: usize) -> usize {
-        match self {
+        let ranks = match self {
             Cut::Whole => n,
             Cut::Root => (n as f64).sqrt().round() as usize,
             Cut::Fifth => n / 5,
-        }
+        };
+        ranks.max(1)
     }
 }
 

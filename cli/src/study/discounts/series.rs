@@ -110,12 +110,11 @@ fn ndcg(sample: &Sample, ranker: usize, n: usize, discounts: &[Vec<f64>; 4]) -> 
     ideal.sort_unstable_by(|left, right| right.total_cmp(left));
     let sums = |labels: &dyn Fn(usize) -> f64, discounts: &[f64]| {
         let mut sums = [[0.0; 3]; 2];
-        for (cut, of) in [Cut::Whole, Cut::Root, Cut::Fifth].into_iter().enumerate() {
-            let k = cut_of(of, n);
-            for (rank, discount) in discounts[..k].iter().enumerate() {
+        for (at, cut) in [Cut::Whole, Cut::Root, Cut::Fifth].into_iter().enumerate() {
+            for (rank, discount) in discounts[..cut.of(n)].iter().enumerate() {
                 let label = labels(rank);
-                sums[0][cut] += discount * f64::from(u8::from(label >= 1.0));
-                sums[1][cut] += discount * label;
+                sums[0][at] += discount * f64::from(u8::from(label >= 1.0));
+                sums[1][at] += discount * label;
             }
         }
         sums
@@ -132,11 +131,6 @@ fn ndcg(sample: &Sample, ranker: usize, n: usize, discounts: &[Vec<f64>; 4]) -> 
             dcg[graded][cut] / ideal[graded][cut]
         })
         .collect()
-}
-
-/// Returns the number of ranks that NDCG takes into account, at least one.
-fn cut_of(cut: Cut, n: usize) -> usize {
-    cut.of(n).max(1)
 }
 
 /// Fits a constant plus multiples of `terms` to `observed` by weighted least squares, and returns the constant.
