@@ -40,6 +40,14 @@ impl Scale {
             Scale::Log => f64::NAN,
         }
     }
+
+    /// Returns an axis that covers these positions.
+    fn axis(self, positions: impl Iterator<Item = f64>, room: f64, most: usize) -> Axis {
+        match self {
+            Scale::Linear => Axis::around(positions, room, most),
+            Scale::Log => Axis::powers(positions, room, most),
+        }
+    }
 }
 
 /// Curves on common axes.
@@ -72,10 +80,7 @@ impl Plot for Lines {
         let xs: Vec<f64> = all().map(|(x, _)| x).chain(marks.iter().copied()).collect();
         let x = across(&xs, self.x_labels.as_deref(), self.across, 0.02);
         let ys = all().map(|(_, y)| y).chain(self.heights.iter().map(|height| self.upward.place(*height)));
-        let y = match self.upward {
-            Scale::Log => Axis::powers(ys, 0.05, 5),
-            Scale::Linear => Axis::around(ys, 0.05, 5),
-        };
+        let y = self.upward.axis(ys, 0.05, 5);
         svg(width, 280, label, |area| {
             let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
             for &mark in marks.iter().filter(|mark| mark.is_finite()) {
@@ -98,12 +103,11 @@ impl Plot for Lines {
 
 /// Returns the horizontal axis for points at these places, with room at both ends.
 fn across(xs: &[f64], labels: Option<&[String]>, scale: Scale, room: f64) -> Axis {
-    let around = || Axis::around(xs.iter().copied(), room, 6);
-    match (labels, scale) {
-        (Some(labels), _) => Axis::places(1.0, labels, 8),
-        (None, Scale::Log) => Axis::powers(xs.iter().copied(), room, 6),
-        (None, Scale::Linear) if xs.iter().all(|x| x.fract() == 0.0) => around().whole(),
-        (None, Scale::Linear) => around(),
+    let axis = scale.axis(xs.iter().copied(), room, 6);
+    match labels {
+        Some(labels) => Axis::places(1.0, labels, 8),
+        None if scale == Scale::Linear && xs.iter().all(|x| x.fract() == 0.0) => axis.whole(),
+        None => axis,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A comparison of devices: the tables and remarks that a terminal and a page show, and the page with notes and plots.
 
-use super::{Fact, Frame, conclusion, configuration};
+use super::about::{self, conclusion, configuration, fact};
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 use crate::number;
 use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section, wrapped};
@@ -100,9 +100,8 @@ pub(crate) fn devices_text(comparison: &DeviceComparison) -> String {
         if table.is_empty() { String::new() } else { format!("\n{}\n{}", layout.title, table.text()) }
     };
     let tables: String = [QUALITY, FIRST_BATCH, SPEED, STEP, RATES].iter().map(text).collect();
-    let of_kernels = [(TUNING, tuning(comparison)), (SOURCES, sources(comparison))];
-    let of_kernels = of_kernels.iter().filter(|(_, table)| !table.is_empty());
-    let of_kernels: String = of_kernels.map(|(title, table)| format!("\n{title}\n{}", table.text())).collect();
+    let of_kernels = of_kernels(comparison).into_iter().map(|(title, table)| format!("\n{title}\n{}", table.text()));
+    let of_kernels: String = of_kernels.collect();
     let DeviceComparison { name, measure, set, margin, .. } = comparison;
     let about = format!("{name}: {measure} of {set} queries, margin {margin}; - is not measured");
     let lines = |text: String| wrapped(&harmless(&text), 80).join("\n") + "\n";
@@ -111,38 +110,33 @@ pub(crate) fn devices_text(comparison: &DeviceComparison) -> String {
     lines(about) + &tables + &of_kernels + space + &remarks
 }
 
-/// The title of the table of [`tuning`].
-const TUNING: &str = "first rounds, in which a process compiles and tunes kernels";
-
-/// Returns a table of the first and later rounds of the first two processes, for devices that launch kernels.
-fn tuning(comparison: &DeviceComparison) -> Table {
-    let mut table = Table::new(["device", "first process", "second process", "later rounds"]);
+/// Returns the tables about kernels that have rows, with their titles. The first has the first and later rounds of the
+/// first two processes, for devices that launch kernels; the second has the kernel launches of parts of a step.
+fn of_kernels(comparison: &DeviceComparison) -> Vec<(&'static str, Table)> {
+    let mut tuning = Table::new(["device", "first process", "second process", "later rounds"]);
     for (row, _) in measured(comparison).filter(|(_, step)| step.launches.is_some()) {
         let first = |process: usize| {
             let seconds = row.trials.get(process).map(|trial| trial.seconds);
             cell(seconds.and_then(|of| Some(of.compile? + of.round?)), duration)
         };
-        table.row(row.name(), [first(0), first(1), cell(row.seconds.round, duration)]);
+        tuning.row(row.name(), [first(0), first(1), cell(row.seconds.round, duration)]);
     }
-    table
-}
-
-/// The title of the table of [`sources`].
-const SOURCES: &str = "kernel launches that a part adds to a step";
-
-/// Returns a table of the kernel launches of parts of a step, with a row for each part and device.
-fn sources(comparison: &DeviceComparison) -> Table {
-    let mut table = Table::new(["part", "device", "launches"]);
+    let mut sources = Table::new(["part", "device", "launches"]);
     for (row, step) in measured(comparison) {
         for of in &step.sources {
-            table.row(of.source.as_str(), [row.name().into(), tenths(Some(of.launches))]);
+            sources.row(of.source.as_str(), [row.name().into(), tenths(Some(of.launches))]);
         }
     }
-    table
+    let mut tables = vec![
+        ("first rounds, in which a process compiles and tunes kernels", tuning),
+        ("kernel launches that a part adds to a step", sources),
+    ];
+    tables.retain(|(_, table)| !table.is_empty());
+    tables
 }
 
 /// Builds the page.
-pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
+pub(crate) fn page(comparison: &DeviceComparison) -> String {
     let seeds = comparison.devices.iter().map(|row| row.trials.len()).max().unwrap_or(0);
     let description = format!(
         "The configuration {} on {}, {} each. Every device is compared with the first.",
@@ -153,9 +147,9 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
     let verdict = |row: &DeviceRow| {
         let quality = row.quality.map_or_else(|| "not measured".to_string(), |of| number::measure(Some(of.mean)));
         let verdict = Html::text(row.verdict()).within("strong", &[("class", row.verdict())]);
-        Fact::new(row.name().as_str(), verdict, format!("{} {quality}", comparison.measure))
+        fact(row.name(), verdict, format!("{} {quality}", comparison.measure))
     };
-    let facts = comparison.devices.iter().map(verdict).collect();
+    let facts = comparison.devices.iter().map(verdict);
     let sections = [
         quality(comparison),
         speed(comparison),
@@ -164,7 +158,7 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
         configuration(&comparison.config),
         made(comparison),
     ];
-    Frame::new("devices compare", &comparison.name, outcome(comparison), &description, facts, sections)
+    about::page("devices compare", &comparison.name, outcome(comparison), &description, facts, sections)
 }
 
 /// Says how many devices give the same ranker as the first.
@@ -175,11 +169,10 @@ fn outcome(comparison: &DeviceComparison) -> Html {
         [] => return Html::default(),
         [other] if same == 1 => format!("{} gives", other.name()),
         [other] => format!("{} is not shown to give", other.name()),
-        _ => format!(
-            "{same} of {} {}",
-            number::counted(others.len(), "other device"),
-            if same == 1 { "gives" } else { "give" }
-        ),
+        _ => {
+            let give = if same == 1 { "gives" } else { "give" };
+            format!("{same} of {} {give}", number::counted(others.len(), "other device"))
+        }
     };
     let words = format!("{which} the same quality as {}.", first.name());
     conclusion(&words, same == others.len())
@@ -253,24 +246,26 @@ fn dots(comparison: &DeviceComparison, dot: impl Fn(&DeviceRow) -> Option<Dot>) 
     rows.filter_map(|row| Some(Row { name: row.name(), dots: vec![dot(row)?] })).collect()
 }
 
-/// Returns a figure of the rows, and none if there are no rows.
-fn plot(title: &str, rows: Vec<Row>, zero: bool) -> Option<Figure> {
-    (!rows.is_empty()).then(|| Figure::new(title, Rows { rows, zero }, []))
+/// Places the plots that have rows side by side.
+fn plots<const N: usize>(plots: [(&str, Vec<Row>, bool); N]) -> Html {
+    let plots = plots.into_iter().filter(|(_, rows, _)| !rows.is_empty());
+    figures(plots.map(|(title, rows, zero)| Figure::new(title, Rows { rows, zero }, [])))
 }
 
 fn quality(comparison: &DeviceComparison) -> Html {
     let error = |row: &DeviceRow| row.quality.and_then(|of| of.standard_error);
     let means = dots(comparison, |row| Some(Dot::new(row.quality?.mean, Ink::Test).with_error(error(row))));
-    let differences = dots(comparison, |row| {
+    let mut differences = dots(comparison, |row| {
         let of = row.equivalence?;
         Some(Dot::new(of.difference, Ink::Test).with_error(Some(of.interval[1] - of.difference)))
     });
-    let margin =
-        Row { name: "margin".into(), dots: vec![Dot::new(0.0, Ink::Mark).with_error(Some(comparison.margin))] };
-    let differences = if differences.is_empty() { differences } else { [vec![margin], differences].concat() };
+    if !differences.is_empty() {
+        let margin = Dot::new(0.0, Ink::Mark).with_error(Some(comparison.margin));
+        differences.insert(0, Row { name: "margin".into(), dots: vec![margin] });
+    }
     let title = format!("{} of {} queries, with standard errors over seeds", comparison.measure, comparison.set);
-    let plots =
-        [plot(&title, means, false), plot("Difference from the first device, with 90% intervals", differences, true)];
+    let of_differences = "Difference from the first device, with 90% intervals";
+    let plots = plots([(&title, means, false), (of_differences, differences, true)]);
     let what = note(format!(
         "Identical: byte-identical rankers for every seed. Same: the 90% interval of the difference, from low to high, \
          lies within {} of 0. Different: the 95% interval excludes 0, or the loss or gradient of the first batch is \
@@ -279,22 +274,22 @@ fn quality(comparison: &DeviceComparison) -> Html {
         comparison.margin
     ));
     let tables = QUALITY.html(comparison).then(FIRST_BATCH.html(comparison));
-    section("quality", "Quality", what.then(tables).then(figures(plots.into_iter().flatten())))
+    section("quality", "Quality", what.then(tables).then(plots))
 }
 
 fn speed(comparison: &DeviceComparison) -> Html {
     let rows = |value: fn(&DeviceRow) -> Option<f64>| dots(comparison, |row| Some(Dot::new(value(row)?, Ink::Train)));
-    let plots = [
-        plot("Training documents per second", rows(|row| row.train_documents_per_second), true),
-        plot("Scored documents per second", rows(|row| row.score_documents_per_second), true),
-        plot("Seconds to the target", rows(|row| row.seconds_to_target), true),
-    ];
+    let plots = plots([
+        ("Training documents per second", rows(|row| row.train_documents_per_second), true),
+        ("Scored documents per second", rows(|row| row.score_documents_per_second), true),
+        ("Seconds to the target", rows(|row| row.seconds_to_target), true),
+    ]);
     let what = note(
         "All figures are medians over seeds. Each fit runs in a new process. Training time excludes the measures of a \
          round. Target is the time until --target was reached. Compile is the time of the first round minus the median \
          of the others.",
     );
-    section("speed", "Speed", what.then(SPEED.html(comparison)).then(figures(plots.into_iter().flatten())))
+    section("speed", "Speed", what.then(SPEED.html(comparison)).then(plots))
 }
 
 /// The maximum number of kernels in the table for a device.
@@ -330,18 +325,15 @@ fn steps(comparison: &DeviceComparison) -> Html {
         };
         Figure::new(title, plot, [])
     });
-    let plots = figures(throughput);
     let what = note(
         "A step is timed in a separate process, and its kernels are observed in another fit, which is not timed. The \
          host waits at every read. The rest of a step's time is the host's work, or waiting.",
     );
     let longest = format!("The {KERNELS} kernels that take the longest");
     let kernels = (!kernels.is_empty()).then(|| details(&longest, kernels.html("kernels of a training step")));
-    let of_kernels = [(TUNING, tuning(comparison)), (SOURCES, sources(comparison))];
-    let of_kernels = of_kernels.into_iter().filter(|(_, table)| !table.is_empty());
-    let of_kernels = of_kernels.map(|(title, table)| table.html(title));
+    let of_kernels = of_kernels(comparison).into_iter().map(|(title, table)| table.html(title));
     let tables = of_kernels.fold(STEP.html(comparison), Html::then).then(RATES.html(comparison));
-    section("steps", "Training steps", what.then(tables).then(plots).then(kernels.unwrap_or_default()))
+    section("steps", "Training steps", what.then(tables).then(figures(throughput)).then(kernels.unwrap_or_default()))
 }
 
 fn remarks_section(comparison: &DeviceComparison) -> Html {

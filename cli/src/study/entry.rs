@@ -41,13 +41,8 @@ pub struct Parameter {
 pub enum Domain {
     /// Finite numbers above 0.
     Positive,
-    /// Whole numbers in a range.
-    Whole {
-        /// The smallest valid value.
-        from: u32,
-        /// The largest valid value.
-        to: u32,
-    },
+    /// Whole numbers from the first to the second.
+    Whole(u32, u32),
 }
 
 /// The options of a study, apart from its input.
@@ -142,7 +137,7 @@ impl StudyEntry {
                 None => (!values.is_empty()).then_some(0),
                 Some(name) => self.parameters.iter().position(|parameter| parameter.name == name),
             };
-            let Some(at) = at else { return Err(self.unknown(name.as_deref().unwrap_or_default())) };
+            let at = at.ok_or_else(|| self.unknown(name.as_deref().unwrap_or_default()))?;
             self.parameters[at].check(given)?;
             values[at].1.clone_from(given);
         }
@@ -162,14 +157,14 @@ impl Parameter {
     fn check(&self, values: &[f64]) -> Result<(), Refusal> {
         let inside = |value: &f64| match self.domain {
             Domain::Positive => value.is_finite() && *value > 0.0,
-            Domain::Whole { from, to } => value.fract() == 0.0 && (f64::from(from)..=f64::from(to)).contains(value),
+            Domain::Whole(from, to) => value.fract() == 0.0 && (f64::from(from)..=f64::from(to)).contains(value),
         };
         let beyond = values.iter().find(|value| !inside(value));
         let not_after = || values.windows(2).find(|two| two[0] >= two[1]).map(|two| &two[1]);
         let Some(found) = beyond.or_else(not_after) else { return Ok(()) };
         let number = match self.domain {
             Domain::Positive => "a finite number above 0".to_string(),
-            Domain::Whole { from, to } => format!("a whole number from {from} to {to}"),
+            Domain::Whole(from, to) => format!("a whole number from {from} to {to}"),
         };
         Err(Refusal::new(self.name, found, format!("{number}, each once and in ascending order")))
     }

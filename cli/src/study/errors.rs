@@ -10,7 +10,6 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use burn_rank::json::Value;
-use burn_rank::workbench::json::json;
 
 use super::*;
 

@@ -30,7 +30,12 @@ use burn_rank::data::RankingDataset;
 use burn_rank::loss::{Lists, LossSpec};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::op::Step;
+use burn_rank::seed::seed_for;
+use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{did_you_mean, nearest};
+use chacha20::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
 use entry::{Result, Setting};
 use source::{GENERATED, RANKING, RANKINGS, RUNS, TRAINING, discount, gain, relevant};
 use training::{Linear, LinearQuery, norm};
@@ -62,6 +67,11 @@ pub fn find(name: &str) -> Result<&'static StudyEntry> {
         let near = did_you_mean(&nearest(name, names.iter().copied()));
         ExperimentError::Input(format!("unknown study `{name}`, expected {}{near}", names.join(", ")))
     })
+}
+
+/// Returns a generator of random numbers, of which each purpose and number has its own.
+fn random(seed: u64, purpose: &str, number: usize) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed_for(seed, purpose, number as u64))
 }
 
 /// Returns the approximate position and the exact rank of each document.

@@ -8,10 +8,6 @@
 //! vacuous.
 
 use burn_rank::loss::explain;
-use burn_rank::seed::seed_for;
-use burn_rank::workbench::json::json;
-use chacha20::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::experiment::linear_weights;
@@ -247,7 +243,7 @@ struct Line {
 
 impl Line {
     fn new(linear: &Linear, weights: &[f64], sigmas: &[f64], steps: usize) -> Result<Self> {
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(1, "smoothness", 0));
+        let mut random = random(1, "smoothness", 0);
         let direction: Vec<f64> = (0..linear.features()).map(|_| random.random::<f64>() - 0.5).collect();
         let scale = norm(weights) / norm(&direction);
         let at: Vec<f64> = (0..=steps).map(|i| 2.0 * i as f64 / steps as f64 - 1.0).collect();

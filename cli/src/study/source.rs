@@ -11,12 +11,11 @@ use burn_rank::data::RankingDataset;
 use burn_rank::json::Value;
 use burn_rank::loss::{LossSpec, explain};
 use burn_rank::measure::{Convention, Measure, Ranking};
-use burn_rank::seed::seed_for;
 use burn_rank::workbench::label;
 use chacha20::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 
-use super::{Material, Result};
+use super::{Material, Result, random};
 use crate::experiment::{ExperimentError, KeptRun};
 
 /// The data that a study examines.
@@ -123,7 +122,7 @@ impl Subject {
     pub fn generated(queries: usize, seed: u64) -> Self {
         let origin = format!("{queries} generated queries, seed {seed}");
         let query = |number: usize| {
-            let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "study", number as u64));
+            let mut random = random(seed, "study", number);
             let documents = random.random_range(5..=60);
             let mut labels: Vec<f64> = (0..documents).map(|_| f64::from(label(random.random()))).collect();
             (labels[0], labels[1]) = (0.0, labels[1].max(1.0));
@@ -205,8 +204,6 @@ pub(super) fn gain(label: f64) -> f64 {
     label.exp2() - 1.0
 }
 
-const NO_RUNS: &str = "found no run with a fold, expected folders of finished `cv` runs that kept scores or rankers";
-
 /// Cross-validations with the same test queries.
 #[derive(Debug, Clone)]
 pub struct Runs {
@@ -237,7 +234,8 @@ impl Runs {
     /// # Errors
     /// Returns an error if there is no run, if the test queries of two runs differ, or if data cannot be read.
     pub fn new(kept: Vec<KeptRun>) -> Result<Self> {
-        let first = kept.first().ok_or_else(|| ExperimentError::Input(NO_RUNS.to_string()))?;
+        let nothing = "found no run with a fold, expected folders of finished `cv` runs that kept scores or rankers";
+        let first = kept.first().ok_or_else(|| ExperimentError::Input(nothing.to_string()))?;
         let tests = |run: &KeptRun| -> Vec<String> {
             run.report.details.iter().filter_map(|fold| Some(fold.data.test.as_ref()?.hash.clone())).collect()
         };
@@ -268,13 +266,10 @@ impl RunSubject {
         let (folder, folds) = (name(&run.folder), run.folds.len());
         let seed = run.report.result.seeds.first().copied().unwrap_or(run.config.seed);
         let seeds = if run.report.result.seeds.len() > 1 { format!(", seed {seed}") } else { String::new() };
-        let mut subject =
-            Subject { origin: format!("{folder}, test queries of {folds} folds{seeds}"), queries: Vec::new() };
-        for fold in &run.folds {
-            if let Some(scores) = fold.scores.first() {
-                subject.queries.extend(Subject::new(String::new(), &fold.test, scores).queries);
-            }
-        }
+        let origin = format!("{folder}, test queries of {folds} folds{seeds}");
+        let scored = run.folds.iter().filter_map(|fold| Some((&fold.test, fold.scores.first()?)));
+        let queries = scored.flat_map(|(test, scores)| Subject::new(String::new(), test, scores).queries);
+        let subject = Subject { origin, queries: queries.collect() };
         let learner = run.config.learner.get("kind").and_then(Value::as_str).unwrap_or_default().to_string();
         let loss = run.config.loss.as_ref();
         let cut_off = loss.and_then(|loss| loss.params.get("k")).and_then(Value::as_u64).map(|k| k as usize);

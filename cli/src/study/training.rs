@@ -2,18 +2,16 @@
 
 use std::path::Path;
 
-use burn::tensor::{DType, Device};
-use burn_rank::data::{Normalizer, RankingDataset, SynthConfig};
+use burn_rank::data::{Normalizer, SynthConfig};
 use burn_rank::json::{Map, Value, from_value};
-use burn_rank::loss::{LossSpec, explain};
-use burn_rank::workbench::json::json;
+use burn_rank::loss::explain;
 
 use super::source::{has_something_to_rank, wide};
-use super::{Result, ScoredQuery, Setting, Source, Subject};
-use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
+use super::*;
+use crate::experiment::{Experiment, ExperimentConfig, Fit, FitOptions, Split, fit};
 
 /// The number of generated queries for training, validation and test.
-const GENERATED: [usize; 3] = [80, 40, 160];
+const QUERIES: [usize; 3] = [80, 40, 160];
 /// The number of generated queries for training, validation and test in a quick study.
 const QUICK: [usize; 3] = [16, 8, 24];
 
@@ -39,7 +37,7 @@ impl Material {
             Source::Training(material) => return Ok((**material).clone()),
             Source::Runs(runs) => return Ok(runs.material.clone()),
             _ if setting.quick => QUICK,
-            _ => GENERATED,
+            _ => QUERIES,
         };
         let seed = setting.source.seed();
         let generator = SynthConfig {

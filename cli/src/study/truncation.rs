@@ -5,19 +5,13 @@
 //! the same queries, so that differences are paired. If finished runs of SmoothRank with at least two cut-offs are
 //! given, the study uses these runs instead of training new ones.
 
-use burn_rank::workbench::json::json;
-
 use super::*;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "truncation",
     summary: "whether training on longer prefixes of the list is better, whatever is tested",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, Table 3",
-    parameters: &[Parameter {
-        name: "k",
-        values: &[1.0, 5.0, 10.0, 50.0],
-        domain: Domain::Whole { from: 1, to: 10_000 },
-    }],
+    parameters: &[Parameter { name: "k", values: &[1.0, 5.0, 10.0, 50.0], domain: Domain::Whole(1, 10_000) }],
     takes: &[GENERATED, TRAINING, RUNS],
     run,
 };

@@ -8,7 +8,8 @@ use burn_rank::workbench::text::shortened;
 use super::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument, by_query, shown_pairs};
 use crate::experiment::LONGEST_IDENTIFIER;
 use crate::number;
-use crate::page::{Html, Table, details, element, note, section};
+use crate::page::{Html, Table, details, note, section};
+use crate::report::about::titled;
 
 /// For each pair of systems, this many queries with the largest gains are shown, and the same number with the largest
 /// losses.
@@ -54,44 +55,33 @@ fn of_pair(
     labels: &[String],
     rankings: &Rankings,
 ) -> Html {
-    let names = [pair.first, pair.second].map(|system| labels[system].as_str());
+    let [first, second] = [pair.first, pair.second].map(|system| labels[system].as_str());
     let mut order = by_query(of, pair);
     order.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let gained: Vec<_> = order.iter().copied().filter(|(_, difference)| *difference > 0.0).take(QUERIES).collect();
-    order.reverse();
-    let lost: Vec<_> = order.iter().copied().filter(|(_, difference)| *difference < 0.0).take(QUERIES).collect();
-    let list = |title: String, queries: &[(usize, f64)]| -> Html {
-        let of_query = |&(query, difference): &(usize, f64)| {
-            let value = |system: usize| number::measure(of.values[system][query]);
-            let (first, second) = (value(pair.first), value(pair.second));
-            let difference = number::difference(difference);
-            let title = format!("query {}: {difference}, from {first} to {second}", report.query_ids[query]);
-            let both = rankings(query, pair.first).zip(rankings(query, pair.second));
-            let shown = match both {
-                Some((one, other)) => table(names, &side_by_side(&one, &other)),
-                None => note(
-                    "The rankings are not known, because reports have only values. To see rankings, compare rankers on \
-                     their data, or runs of cv that kept their scores (--keep scores).",
-                ),
-            };
-            details(&title, shown)
+    let of_query = |&(query, difference): &(usize, f64)| {
+        let [from, to] = [pair.first, pair.second].map(|system| number::measure(of.values[system][query]));
+        let difference = number::difference(difference);
+        let title = format!("query {}: {difference}, from {from} to {to}", report.query_ids[query]);
+        let shown = match rankings(query, pair.first).zip(rankings(query, pair.second)) {
+            Some((one, other)) => table([first, second], &side_by_side(&one, &other)),
+            None => note(
+                "The rankings are not known, because reports have only values. To see rankings, compare rankers on \
+                 their data, or runs of cv that kept their scores (--keep scores).",
+            ),
         };
-        let queries: Html = queries.iter().map(of_query).collect();
-        if queries.is_empty() { queries } else { element("p", element("strong", title)).then(queries) }
+        details(&title, shown)
     };
-    let [first, second] = names;
-    list(format!("From {first} to {second}: gained"), &gained)
-        .then(list(format!("From {first} to {second}: lost"), &lost))
+    let gained = order.iter().filter(|(_, difference)| *difference > 0.0).take(QUERIES).map(of_query).collect();
+    let lost = order.iter().rev().filter(|(_, difference)| *difference < 0.0).take(QUERIES).map(of_query).collect();
+    let [of_gained, of_lost] = ["gained", "lost"].map(|what| format!("From {first} to {second}: {what}"));
+    titled(&of_gained, gained).then(titled(&of_lost, lost))
 }
 
 fn table(names: [&str; 2], documents: &[Placed]) -> Html {
-    let ranks = names.map(|name| format!("rank in {name}"));
-    let [first, second] = ranks;
-    let columns = ["document".to_string(), "label".to_string(), first, second, "ideal".to_string()];
-    let mut table = Table::new(columns);
+    let [first, second] = names.map(|name| format!("rank in {name}"));
+    let mut table = Table::new(["document", "label", &first, &second, "ideal"]);
     for placed in documents {
-        let rank = |rank: Option<usize>| rank.map_or("\u{2013}".to_string(), number::count);
-        let [first, second] = placed.ranks.map(rank);
+        let [first, second] = placed.ranks.map(|rank| rank.map_or(number::measure(None), number::count));
         let label = number::figure(f64::from(placed.label));
         table.row(placed.document.as_str(), [label, first, second, number::count(placed.ideal)]);
     }

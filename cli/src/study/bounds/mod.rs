@@ -17,10 +17,6 @@
 
 mod type_two;
 
-use burn_rank::seed::seed_for;
-use chacha20::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
-
 use self::type_two::{Orders, TypeTwo};
 use super::*;
 
@@ -30,7 +26,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     paper: "Xu et al., Direct optimization of evaluation measures in learning to rank, Figures 3 and 4, Theorems 2 and 3",
     parameters: &[
         Parameter { name: "norm", values: &[1.0, 3.0, 10.0, 30.0, 100.0], domain: Domain::Positive },
-        Parameter { name: "angles", values: &[360.0], domain: Domain::Whole { from: 8, to: 3600 } },
+        Parameter { name: "angles", values: &[360.0], domain: Domain::Whole(8, 3600) },
     ],
     // The data are the paper's own, whatever else is examined.
     takes: &[GENERATED, RUNS],
@@ -52,8 +48,8 @@ struct Plane {
 }
 
 impl Plane {
-    fn generated(variances: (f64, f64), seed: u64, number: u64) -> Self {
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "bounds", number));
+    fn generated(variances: (f64, f64), seed: u64, number: usize) -> Self {
+        let mut random = random(seed, "bounds", number);
         // Box and Muller.
         let mut normal = || {
             let (radius, angle): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
@@ -115,7 +111,7 @@ fn run(setting: &Setting) -> Result<Findings> {
     let about = About::text(format!("two generated data sets of {documents}, seed {seed}"));
     let mut findings = Findings { about, ..Findings::default() };
     for (number, (figure, variances)) in DATA_SETS.into_iter().enumerate() {
-        let plane = Plane::generated(variances, seed, number as u64);
+        let plane = Plane::generated(variances, seed, number);
         let mut around = Vec::new();
         for angle in 0..angles {
             if angle % 10 == 0 {

@@ -10,8 +10,8 @@
 /// All patterns, with their average precision. Each pattern is a choice of the ranks that hold relevant documents.
 #[derive(Debug, Clone)]
 pub(super) struct Orders {
-    relevant: usize,
-    irrelevant: usize,
+    /// The numbers of relevant and of irrelevant documents.
+    counts: [usize; 2],
     /// The average precision of each pattern, in the order in which [`visit`] visits them; the perfect pattern is
     /// first.
     precisions: Vec<f64>,
@@ -36,8 +36,9 @@ impl Orders {
         let mut precisions = Vec::new();
         let precision = |sum: f64, rank: usize, placed: usize| sum + (placed + 1) as f64 / rank as f64;
         let place = |at: Place, sum: f64| if at.is_relevant { precision(sum, at.rank, at.place) } else { sum };
-        visit([relevant, irrelevant], [0, 0], 0.0, &place, &mut |sum: f64| precisions.push(sum / relevant as f64));
-        Self { relevant, irrelevant, precisions }
+        let counts = [relevant, irrelevant];
+        visit(counts, [0, 0], 0.0, &place, &mut |sum: f64| precisions.push(sum / relevant as f64));
+        Self { counts, precisions }
     }
 
     /// Returns the largest `1 - E` of any order.
@@ -48,7 +49,7 @@ impl Orders {
     /// Examines all orders of documents with these scores; `exponential` also needs the scores multiplied by each of
     /// `factors`.
     pub(super) fn examine(&self, relevant: &[f64], irrelevant: &[f64], factors: &[f64]) -> TypeTwo {
-        assert_eq!((relevant.len(), irrelevant.len()), (self.relevant, self.irrelevant), "documents of these orders");
+        assert_eq!([relevant.len(), irrelevant.len()], self.counts, "documents of these orders");
         let descending = |scores: &[f64]| {
             let mut scores = scores.to_vec();
             scores.sort_by(|left, right| right.total_cmp(left));
@@ -65,7 +66,7 @@ impl Orders {
             sum + weight(at.rank) * scores[at.place]
         };
         let mut largest = Vec::with_capacity(self.precisions.len());
-        visit([self.relevant, self.irrelevant], [0, 0], 0.0, &place, &mut |sum: f64| largest.push(sum));
+        visit(self.counts, [0, 0], 0.0, &place, &mut |sum: f64| largest.push(sum));
 
         let mut found = TypeTwo {
             precision: precision_of_scores(&relevant, &irrelevant),

@@ -28,7 +28,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     parameters: &[Parameter {
         name: "n",
         values: &[100.0, 316.0, 1000.0, 3162.0, 10_000.0, 31_623.0, 100_000.0, 316_228.0, 1_000_000.0],
-        domain: Domain::Whole { from: 10, to: 10_000_000 },
+        domain: Domain::Whole(10, 10_000_000),
     }],
     takes: &[GENERATED, RANKING, RUNS],
     run,

@@ -55,26 +55,24 @@ fn epsilon_1(documents: usize, delta: f64, sigma: f64) -> f64 {
     (documents - 1) as f64 * sigma / (2.0 * delta * PI.sqrt()) * (-(delta / (2.0 * sigma)).powi(2)).exp()
 }
 
-/// Returns the bound of Theorem 2 in one of its forms. Returns `None` if scores are equal, if the condition does not
-/// hold, or if a square root is undefined.
-fn theorem_2(documents: usize, delta: f64, largest_label: f64, sigma: f64, form: Form) -> Option<f64> {
-    let n = documents as f64;
-    // 1 - erf^2 without cancellation.
-    let missed = erfc(delta / (2.0 * sigma));
-    let variance = missed * (2.0 - missed);
-    let (e_1, e_3, covered) = match form {
-        Form::Stated => (epsilon_1(documents, delta, sigma), variance, (n - 1.0) * variance < 1.0),
-        Form::Proved => (epsilon_1(documents, delta, sigma), (n - 1.0) / 4.0 * variance, true),
-        Form::Corrected => (epsilon_1(documents, delta, sigma) / LN_2, (n - 1.0) / 4.0 * variance, true),
-    };
-    let e_2 = (e_3 / (1.0 - 5.0 * e_3)).sqrt() + 5.0 * e_3;
-    (delta > 0.0 && covered && 5.0 * e_3 < 1.0).then_some(largest_label.exp2() * n * (e_1 + e_2))
-}
-
 impl ScoredQuery {
+    /// Returns the bound of Theorem 2 in one of its forms. Returns `None` if scores are equal, if the condition does not
+    /// hold, or if a square root is undefined.
     fn theorem_2(&self, sigma: f64, form: Form) -> Option<f64> {
+        let (documents, delta) = (self.scores.len(), self.smallest_difference());
+        let n = documents as f64;
+        // 1 - erf^2 without cancellation.
+        let missed = erfc(delta / (2.0 * sigma));
+        let variance = missed * (2.0 - missed);
+        let e_1 = epsilon_1(documents, delta, sigma);
+        let (e_1, e_3, covered) = match form {
+            Form::Stated => (e_1, variance, (n - 1.0) * variance < 1.0),
+            Form::Proved => (e_1, (n - 1.0) / 4.0 * variance, true),
+            Form::Corrected => (e_1 / LN_2, (n - 1.0) / 4.0 * variance, true),
+        };
+        let e_2 = (e_3 / (1.0 - 5.0 * e_3)).sqrt() + 5.0 * e_3;
         let largest_label = self.labels.iter().copied().fold(0.0, f64::max);
-        theorem_2(self.scores.len(), self.smallest_difference(), largest_label, sigma, form)
+        (delta > 0.0 && covered && 5.0 * e_3 < 1.0).then_some(largest_label.exp2() * n * (e_1 + e_2))
     }
 }
 

@@ -12,10 +12,6 @@
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
-use burn_rank::seed::seed_for;
-use chacha20::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
-
 use super::{Both, exact, soft_ndcg};
 use crate::study::*;
 
@@ -33,7 +29,7 @@ pub(super) struct Problem {
 impl Problem {
     /// Generates queries of 8 documents with labels from 0 to 2; both features are the label plus noise.
     pub(super) fn generated(queries: usize, seed: u64) -> Self {
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "theorem 1", 0));
+        let mut random = random(seed, "theorem 1", 0);
         let mut query = || {
             let mut labels: Vec<f64> = (0..8).map(|_| f64::from(random.random_range(0..3u8))).collect();
             (labels[0], labels[1]) = (0.0, 1.0);
