@@ -15,7 +15,7 @@ use crate::experiment::{
 };
 use crate::page::{Table, indented, wrapped};
 use crate::report::{studies_page, study_page, study_table};
-use crate::study::{Material, Runs, STUDIES, Source, StudyEntry, StudyOptions, StudyReport, Subject, find};
+use crate::study::{Material, Over, Runs, STUDIES, Source, StudyEntry, StudyReport, Subject, find};
 
 /// The argument that selects all studies.
 const ALL: &str = "all";
@@ -70,9 +70,6 @@ pub struct StudyArgs {
     scoring: input::ScoringArgs,
 }
 
-/// A parameter's name, if given, and its values; without a name, they belong to the study's first parameter.
-type Over = (Option<String>, Vec<f64>);
-
 fn over(text: &str) -> Result<Over> {
     let (name, values) = match text.split_once('=') {
         Some((name, values)) => (Some(name.trim().to_string()), values),
@@ -117,7 +114,7 @@ impl StudyArgs {
                 work.done(done);
                 work.now(what);
             };
-            reports.push(study.run(&source, &StudyOptions { over: &over, quick: self.quick, progress })?);
+            reports.push(study.run(&source, &over, self.quick, progress)?);
         }
         let record = match all {
             true => json!({ "studies": reports }),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::{Cartesian2d, ChartBuilder, ChartContext, IntoFont, SVGBackend, ShapeStyle, TextStyle};
 
-use super::{Area, Ink, px};
+use super::{Drawn, Ink, px, svg};
 
 /// The font size of all text, in pixels.
 const FONT: u32 = 13;
@@ -171,35 +171,39 @@ pub(super) enum Grid {
     Vertical,
 }
 
-/// Draws both axes, and the title `x_name` below the horizontal one.
-pub(super) fn axes<'a, 'b>(
-    area: &'b Area<'a>,
-    x: &Axis,
-    y: &Axis,
+/// Returns a plot as SVG with a width and a height in pixels: both axes with the title `x_name` below the horizontal one,
+/// and the shapes that `draw` adds. `label` describes the plot to readers who cannot see it.
+pub(super) fn plotted(
+    (width, height): (u32, u32),
+    label: &str,
+    [x, y]: [&Axis; 2],
     x_name: &str,
     grid: Grid,
-) -> Result<Chart<'a, 'b>, Box<dyn std::error::Error>> {
-    let mut chart = ChartBuilder::on(area)
-        .margin_top(px(8))
-        .margin_right(px(16))
-        .x_label_area_size(px(if x_name.is_empty() { 26 } else { 46 }))
-        .y_label_area_size(px(y.label_width() + 14))
-        .build_cartesian_2d(x.clone(), y.clone())?;
-    let mut mesh = chart.configure_mesh();
-    match grid {
-        Grid::Horizontal => mesh.disable_x_mesh(),
-        Grid::Vertical => mesh.disable_y_mesh(),
-    };
-    if !x_name.is_empty() {
-        mesh.x_desc(x_name);
-    }
-    mesh.bold_line_style(stroke(Ink::Grid, 1))
-        .axis_style(stroke(Ink::Axis, 1))
-        .label_style(text())
-        .axis_desc_style(text())
-        .set_all_tick_mark_size(px(4))
-        .draw()?;
-    Ok(chart)
+    draw: impl FnOnce(&mut Chart) -> Drawn,
+) -> String {
+    svg(width, height, label, |area| {
+        let mut chart = ChartBuilder::on(area)
+            .margin_top(px(8))
+            .margin_right(px(16))
+            .x_label_area_size(px(if x_name.is_empty() { 26 } else { 46 }))
+            .y_label_area_size(px(y.label_width() + 14))
+            .build_cartesian_2d(x.clone(), y.clone())?;
+        let mut mesh = chart.configure_mesh();
+        match grid {
+            Grid::Horizontal => mesh.disable_x_mesh(),
+            Grid::Vertical => mesh.disable_y_mesh(),
+        };
+        if !x_name.is_empty() {
+            mesh.x_desc(x_name);
+        }
+        mesh.bold_line_style(stroke(Ink::Grid, 1))
+            .axis_style(stroke(Ink::Axis, 1))
+            .label_style(text())
+            .axis_desc_style(text())
+            .set_all_tick_mark_size(px(4))
+            .draw()?;
+        draw(&mut chart)
+    })
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use burn_rank::workbench::text::shortened;
 use plotters::prelude::{Circle, PathElement, Rectangle};
 
-use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
-use super::{Ink, Plot, px, svg};
+use super::axis::{Axis, DATA, Grid, fill, plotted, stroke};
+use super::{Ink, Plot, px};
 
 /// Bins of a histogram.
 const BINS: usize = 20;
@@ -105,8 +105,7 @@ impl Bars {
 
 impl Plot for Bars {
     fn drawn(&self, width: u32, label: &str) -> String {
-        svg(width, 240, label, |area| {
-            let mut chart = axes(area, &self.x, &self.y, &self.x_name, Grid::Horizontal)?;
+        plotted((width, 240), label, [&self.x, &self.y], &self.x_name, Grid::Horizontal, |chart| {
             let bars = self.bars.iter().filter(|(_, _, height, _)| *height != 0.0);
             let bars = bars.map(|&(from, to, height, ink)| Rectangle::new([(from, 0.0), (to, height)], fill(ink)));
             chart.draw_series(bars)?;
@@ -140,10 +139,7 @@ impl Dot {
 
     /// Adds an error bar that extends by `error` to both sides, if there is an error.
     pub fn with_error(self, error: Option<f64>) -> Self {
-        match error.filter(|error| error.is_finite()) {
-            Some(error) => self.with_interval(self.at - error, self.at + error),
-            None => self,
-        }
+        error.map_or(self, |error| self.with_interval(self.at - error, self.at + error))
     }
 
     /// Adds a bar from `low` to `high`.
@@ -181,8 +177,7 @@ impl Plot for Rows {
         let names: Vec<String> = self.rows.iter().rev().map(|row| shortened(&row.name, most)).collect();
         let y = Axis::places(0.0, &names, names.len());
         let height = 40 + ROW * self.rows.len().max(1) as u32;
-        svg(width, height, label, |area| {
-            let mut chart = axes(area, &x, &y, "", Grid::Vertical)?;
+        plotted((width, height), label, [&x, &y], "", Grid::Vertical, |chart| {
             if self.zero {
                 chart.draw_series([PathElement::new(vec![(0.0, y.from), (0.0, y.to)], stroke(Ink::Mark, 1))])?;
             }

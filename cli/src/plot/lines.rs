@@ -3,8 +3,8 @@
 use plotters::prelude::{Circle, LineSeries, PathElement};
 use serde::{Deserialize, Serialize};
 
-use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
-use super::{Ink, Plot, px, svg};
+use super::axis::{Axis, DATA, Grid, fill, plotted, stroke};
+use super::{Ink, Plot, px};
 
 /// A line with at most this number of points has a dot at each point.
 const MARKED_POINTS: usize = 40;
@@ -81,8 +81,7 @@ impl Plot for Lines {
         let x = across(&xs, self.x_labels.as_deref(), self.across, 0.02);
         let ys = all().map(|(_, y)| y).chain(self.heights.iter().map(|height| self.upward.place(*height)));
         let y = self.upward.axis(ys, 0.05, 5);
-        svg(width, 280, label, |area| {
-            let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
+        plotted((width, 280), label, [&x, &y], &self.x_name, Grid::Horizontal, |chart| {
             for &mark in marks.iter().filter(|mark| mark.is_finite()) {
                 let ends = vec![(mark, y.from), (mark, y.to)];
                 chart.draw_series([PathElement::new(ends, stroke(Ink::Mark, 1))])?;
@@ -143,8 +142,7 @@ impl Plot for Scatter {
         let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
         let x = across(&xs, self.x_labels.as_deref(), self.across, 0.04);
         let y = Axis::around(points.iter().map(|point| point.y), 0.05, 5);
-        svg(width, 240, label, |area| {
-            let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
+        plotted((width, 240), label, [&x, &y], &self.x_name, Grid::Horizontal, |chart| {
             chart.draw_series(points.iter().map(|point| Circle::new((point.x, point.y), px(4), fill(point.ink))))?;
             Ok(())
         })

@@ -24,7 +24,6 @@ const UNITS: u32 = 10;
 pub const WIDTH: u32 = 480;
 pub const WHOLE_WIDTH: u32 = 1000;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// A plot, which can be drawn at several widths.
@@ -55,7 +54,7 @@ fn px(pixels: u32) -> u32 {
 
 /// Returns a plot as SVG that is `width` by `height` pixels large and contains the shapes that `draw` adds. `label`
 /// describes the plot to readers who cannot see it.
-fn svg(width: u32, height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
+fn svg(width: u32, height: u32, label: &str, draw: impl FnOnce(&DrawingArea<SVGBackend, Shift>) -> Drawn) -> String {
     let mut drawn = String::new();
     {
         let area = SVGBackend::with_string(&mut drawn, (px(width), px(height))).into_drawing_area();

@@ -63,7 +63,7 @@ pub(super) fn titled(title: &str, content: Html) -> Html {
 }
 
 /// Builds the cell of a measure with its standard error.
-pub(super) fn measured(means: &Measures, errors: &Measures, name: &str) -> Cell {
+pub(super) fn named_measure(means: &Measures, errors: &Measures, name: &str) -> Cell {
     with_error(number::named(means, name), number::named(errors, name))
 }
 

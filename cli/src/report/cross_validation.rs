@@ -2,15 +2,8 @@
 
 use burn_rank::learner::Importance;
 
-use super::about::{
-    conclusion, configuration, convention_in_words, cost, description, fact, in_a_sentence, measured, provenance,
-};
-use super::curves::{Curves, heights};
-use super::{about, data, features, positions, queries, search};
+use super::*;
 use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, FoldResult, Measures, RunRecord, Standing};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section, with_error};
-use crate::plot::{Dot, Ink, Row, Rows};
 
 pub(super) fn page(report: &CrossValidationReport, record: Option<&RunRecord>) -> String {
     let result = &report.result;
@@ -31,7 +24,7 @@ pub(super) fn page(report: &CrossValidationReport, record: Option<&RunRecord>) -
         learning_curves(report, &found),
         queries::distribution(&per_query, report.selection, &result.convention),
         queries::extremes(&ends, &result.convention),
-        positions::factors(&factors),
+        features::positions(&factors),
         features::weights(&found, normalizer),
         features::importance(&used, names),
         data::of_folds(&sets),
@@ -69,7 +62,7 @@ fn choice(report: &CrossValidationReport) -> &'static str {
 fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Html> {
     let result = &report.result;
     let selection = report.selection.to_string();
-    let test = measured(&result.measures, &result.standard_errors, &selection);
+    let test = named_measure(&result.measures, &result.standard_errors, &selection);
     let validation = result.folds.iter().map(|fold| fold.validation).sum::<f64>() / result.folds.len().max(1) as f64;
     let validation = number::measure(Some(validation));
     let (choices, what) = match &result.search {
@@ -100,7 +93,7 @@ fn results(report: &CrossValidationReport) -> Html {
     let columns = ["fold", "queries", validation.as_str()].into_iter().chain(names.iter().map(|name| name.as_str()));
     let mut table = Table::new(columns);
     let cells = |measures: &Measures, errors: &Measures| -> Vec<Cell> {
-        names.iter().map(|name| measured(measures, errors, name)).collect()
+        names.iter().map(|name| named_measure(measures, errors, name)).collect()
     };
     for (fold, details) in result.folds.iter().zip(&report.details) {
         let first = [number::count(details.per_query.queries.len()), number::measure(Some(fold.validation))];
@@ -205,7 +198,7 @@ fn learning_curves(report: &CrossValidationReport, fits: &[(String, &FitReport)]
         config: &report.config,
         selection: report.selection,
         convention: &result.convention,
-        heights: fits.iter().flat_map(|(_, fit)| &fit.history).flat_map(heights).collect(),
+        heights: fits.iter().flat_map(|(_, fit)| &fit.history).flat_map(curves::heights).collect(),
     };
     let plot = |(fold, fit): &(String, &FitReport)| curves.measures(fit, format!("{fold}: {}", curves.measure()));
     let plots: Vec<Figure> = fits.iter().filter(|(_, fit)| fit.history.len() > 1).map(plot).collect();

@@ -4,11 +4,8 @@ use burn_rank::json::Value;
 use burn_rank::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
 use burn_rank::measure::{Convention, Measure};
 
-use super::about::round_word;
+use super::*;
 use crate::experiment::FitReport;
-use crate::number;
-use crate::page::{Figure, Html, Table, details, figures, note};
-use crate::plot::{Ink, Line, Lines};
 
 /// The properties that the curves of all fits in a report share.
 pub(super) struct Curves<'a> {
@@ -88,11 +85,8 @@ impl Curves<'_> {
         });
         let surrogate = surrogate(best).map(|value| ("surrogate".to_string(), value));
         let validation = best.validation.map(|value| ("exact on validation queries".to_string(), value));
-        let values: Vec<String> = [surrogate, exact, validation]
-            .into_iter()
-            .flatten()
-            .map(|(name, value)| format!("{name} {}", number::measure(Some(value))))
-            .collect();
+        let words = |(name, value): (String, f64)| format!("{name} {}", number::measure(Some(value)));
+        let values: Vec<String> = [surrogate, exact, validation].into_iter().flatten().map(words).collect();
         match values.is_empty() {
             true => Html::default(),
             false => note(format!("At {} {}: {}.", round_word(self.config), best.round, values.join(", "))),

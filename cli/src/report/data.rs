@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::*;
 use crate::experiment::{DataReport, Sets};
-use crate::number;
-use crate::page::{Figure, Html, Table, element, figures, note, section};
-use crate::plot::{Bars, Group, Ink};
+use crate::plot::{Bars, Group};
 
 /// Builds the section on the data of one split.
 pub(super) fn of_split(data: &Sets<DataReport>) -> Html {

@@ -1,118 +1,65 @@
 //! A comparison of devices: the tables and remarks that a terminal and a page show, and the page with notes and plots.
 
-use super::about::{self, conclusion, configuration, fact};
+use super::*;
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section, wrapped};
-use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
+use crate::page::wrapped;
+use crate::plot::Scale;
 use burn_rank::workbench::significance::{Equivalence, EquivalenceVerdict};
 use burn_rank::workbench::text::harmless;
 
 /// A column of a table of devices: its title, and the cell of a device.
 type Column = (&'static str, fn(&DeviceRow) -> Cell);
 
-/// A table with a row for each device: its title and columns.
-struct Layout {
-    title: &'static str,
-    columns: &'static [Column],
-    /// Whether only devices whose training steps were measured have a row.
-    of_steps: bool,
-}
+const QUALITY: &[Column] = &[
+    ("mean", |row| Cell::number(number::measure(row.quality.map(|of| of.mean)))),
+    ("error", |row| Cell::number(number::measure(row.quality.and_then(|of| of.standard_error)))),
+    ("verdict", |row| row.verdict().into()),
+    ("diff", |row| cell(row.equivalence.map(|of| of.difference), number::difference)),
+    ("low", |row| cell(row.equivalence.map(|of| of.interval[0]), number::difference)),
+    ("high", |row| cell(row.equivalence.map(|of| of.interval[1]), number::difference)),
+];
 
-const QUALITY: Layout = Layout {
-    title: "quality by device",
-    columns: &[
-        ("mean", |row| Cell::number(number::measure(row.quality.map(|of| of.mean)))),
-        ("error", |row| Cell::number(number::measure(row.quality.and_then(|of| of.standard_error)))),
-        ("verdict", |row| row.verdict().into()),
-        ("diff", |row| cell(row.equivalence.map(|of| of.difference), number::difference)),
-        ("low", |row| cell(row.equivalence.map(|of| of.interval[0]), number::difference)),
-        ("high", |row| cell(row.equivalence.map(|of| of.interval[1]), number::difference)),
-    ],
-    of_steps: false,
-};
+const FIRST_BATCH: &[Column] = &[
+    ("loss err", |row| cell(row.error.map(|error| error.loss), |error| format!("{error:.1e}"))),
+    ("gradient err", |row| cell(row.error.map(|error| error.gradient), |error| format!("{error:.1e}"))),
+    ("host MiB", |row| whole(row.peak_bytes.host.map(|bytes| (bytes >> 20) as f64))),
+    ("device MiB", |row| whole(row.peak_bytes.device.map(|bytes| (bytes >> 20) as f64))),
+];
 
-const FIRST_BATCH: Layout = Layout {
-    title: "errors of the first batch, and memory, by device",
-    columns: &[
-        ("loss err", |row| cell(row.error.map(|error| error.loss), |error| format!("{error:.1e}"))),
-        ("gradient err", |row| cell(row.error.map(|error| error.gradient), |error| format!("{error:.1e}"))),
-        ("host MiB", |row| whole(row.peak_bytes.host.map(|bytes| (bytes >> 20) as f64))),
-        ("device MiB", |row| whole(row.peak_bytes.device.map(|bytes| (bytes >> 20) as f64))),
-    ],
-    of_steps: false,
-};
+const SPEED: &[Column] = &[
+    ("train docs/s", |row| whole(row.train_documents_per_second)),
+    ("score docs/s", |row| whole(row.score_documents_per_second)),
+    ("target", |row| cell(row.seconds_to_target, duration)),
+    ("open", |row| cell(row.seconds.open, duration)),
+    ("compile", |row| cell(row.seconds.compile, duration)),
+    ("round", |row| cell(row.seconds.round, duration)),
+];
 
-const SPEED: Layout = Layout {
-    title: "speed by device, in documents per second, and times",
-    columns: &[
-        ("train docs/s", |row| whole(row.train_documents_per_second)),
-        ("score docs/s", |row| whole(row.score_documents_per_second)),
-        ("target", |row| cell(row.seconds_to_target, duration)),
-        ("open", |row| cell(row.seconds.open, duration)),
-        ("compile", |row| cell(row.seconds.compile, duration)),
-        ("round", |row| cell(row.seconds.round, duration)),
-    ],
-    of_steps: false,
-};
+const STEP: &[Column] = &[
+    ("time", |row| cell(row.step.as_ref().and_then(|step| step.seconds), duration)),
+    ("in kernels", |row| cell(row.step.as_ref().and_then(|step| step.kernel_seconds), duration)),
+    ("kernel launches", |row| tenths(row.step.as_ref().and_then(|step| step.launches))),
+    ("device reads", |row| cell(row.step.as_ref().map(|step| step.reads), briefly)),
+    ("sent KiB", |row| cell(row.step.as_ref().map(|step| step.sent_bytes / 1024.0), briefly)),
+];
 
-const STEP: Layout = Layout {
-    title: "one training step by device",
-    columns: &[
-        ("time", |row| cell(row.step.as_ref().and_then(|step| step.seconds), duration)),
-        ("in kernels", |row| cell(row.step.as_ref().and_then(|step| step.kernel_seconds), duration)),
-        ("kernel launches", |row| tenths(row.step.as_ref().and_then(|step| step.launches))),
-        ("device reads", |row| cell(row.step.as_ref().map(|step| step.reads), briefly)),
-        ("sent KiB", |row| cell(row.step.as_ref().map(|step| step.sent_bytes / 1024.0), briefly)),
-    ],
-    of_steps: true,
-};
+const RATES: &[Column] = &[
+    ("4/step", |row| rate(row, 4)),
+    ("16/step", |row| rate(row, 16)),
+    ("64/step", |row| rate(row, 64)),
+    ("256/step", |row| rate(row, 256)),
+];
 
-const RATES: Layout = Layout {
-    title: "training documents per second by queries per step",
-    columns: &[
-        ("4/step", |row| rate(row, 4)),
-        ("16/step", |row| rate(row, 16)),
-        ("64/step", |row| rate(row, 64)),
-        ("256/step", |row| rate(row, 256)),
-    ],
-    of_steps: true,
-};
-
-impl Layout {
-    fn table(&self, comparison: &DeviceComparison) -> Table {
-        let mut table = Table::new(["device"].into_iter().chain(self.columns.iter().map(|(title, _)| *title)));
-        for row in comparison.devices.iter().filter(|row| !self.of_steps || row.step.is_some()) {
-            table.row(row.name(), self.columns.iter().map(|(_, cell)| cell(row)));
+/// Returns the tables with their titles, in the order of a terminal. Some have rows only for devices whose training steps
+/// were measured.
+fn tables(comparison: &DeviceComparison) -> [(&'static str, Table); 7] {
+    let by_device = |columns: &[Column], of_steps: bool| {
+        let mut table = Table::new(["device"].into_iter().chain(columns.iter().map(|(title, _)| *title)));
+        for row in comparison.devices.iter().filter(|row| !of_steps || row.step.is_some()) {
+            table.row(row.name(), columns.iter().map(|(_, cell)| cell(row)));
         }
         table
-    }
-
-    fn html(&self, comparison: &DeviceComparison) -> Html {
-        self.table(comparison).html(self.title)
-    }
-}
-
-/// Returns a comparison as a terminal shows it.
-pub(crate) fn devices_text(comparison: &DeviceComparison) -> String {
-    let text = |layout: &Layout| {
-        let table = layout.table(comparison);
-        if table.is_empty() { String::new() } else { format!("\n{}\n{}", layout.title, table.text()) }
     };
-    let tables: String = [QUALITY, FIRST_BATCH, SPEED, STEP, RATES].iter().map(text).collect();
-    let of_kernels = of_kernels(comparison).into_iter().map(|(title, table)| format!("\n{title}\n{}", table.text()));
-    let of_kernels: String = of_kernels.collect();
-    let DeviceComparison { name, measure, set, margin, .. } = comparison;
-    let about = format!("{name}: {measure} of {set} queries, margin {margin}; - is not measured");
-    let lines = |text: String| wrapped(&harmless(&text), 80).join("\n") + "\n";
-    let remarks: String = remarks(comparison).into_iter().map(lines).collect();
-    let space = if remarks.is_empty() { "" } else { "\n" };
-    lines(about) + &tables + &of_kernels + space + &remarks
-}
-
-/// Returns the tables about kernels that have rows, with their titles. The first has the first and later rounds of the
-/// first two processes, for devices that launch kernels; the second has the kernel launches of parts of a step.
-fn of_kernels(comparison: &DeviceComparison) -> Vec<(&'static str, Table)> {
     let mut tuning = Table::new(["device", "first process", "second process", "later rounds"]);
     for (row, _) in measured(comparison).filter(|(_, step)| step.launches.is_some()) {
         let first = |process: usize| {
@@ -127,12 +74,30 @@ fn of_kernels(comparison: &DeviceComparison) -> Vec<(&'static str, Table)> {
             sources.row(of.source.as_str(), [row.name().into(), tenths(Some(of.launches))]);
         }
     }
-    let mut tables = vec![
+    [
+        ("quality by device", by_device(QUALITY, false)),
+        ("errors of the first batch, and memory, by device", by_device(FIRST_BATCH, false)),
+        ("speed by device, in documents per second, and times", by_device(SPEED, false)),
+        ("one training step by device", by_device(STEP, true)),
+        ("training documents per second by queries per step", by_device(RATES, true)),
         ("first rounds, in which a process compiles and tunes kernels", tuning),
         ("kernel launches that a part adds to a step", sources),
-    ];
-    tables.retain(|(_, table)| !table.is_empty());
-    tables
+    ]
+}
+
+/// Returns a comparison as a terminal shows it.
+pub(crate) fn devices_text(comparison: &DeviceComparison) -> String {
+    let text = |(title, table): (&str, Table)| match table.is_empty() {
+        true => String::new(),
+        false => format!("\n{title}\n{}", table.text()),
+    };
+    let tables: String = tables(comparison).into_iter().map(text).collect();
+    let DeviceComparison { name, measure, set, margin, .. } = comparison;
+    let about = format!("{name}: {measure} of {set} queries, margin {margin}; - is not measured");
+    let lines = |text: String| wrapped(&harmless(&text), 80).join("\n") + "\n";
+    let remarks: String = remarks(comparison).into_iter().map(lines).collect();
+    let space = if remarks.is_empty() { "" } else { "\n" };
+    lines(about) + &tables + space + &remarks
 }
 
 /// Builds the page.
@@ -150,11 +115,14 @@ pub(crate) fn page(comparison: &DeviceComparison) -> String {
         fact(row.name(), verdict, format!("{} {quality}", comparison.measure))
     };
     let facts = comparison.devices.iter().map(verdict);
+    let [quality_table, first_batch, speed_table, step, rates, tuning, sources] =
+        tables(comparison).map(|(title, table)| if table.is_empty() { Html::default() } else { table.html(title) });
+    let remarks: Html = remarks(comparison).into_iter().map(|remark| element("p", remark)).collect();
     let sections = [
-        quality(comparison),
-        speed(comparison),
-        steps(comparison),
-        remarks_section(comparison),
+        quality(comparison, quality_table.then(first_batch)),
+        speed(comparison, speed_table),
+        steps(comparison, step.then(tuning).then(sources).then(rates)),
+        if remarks.is_empty() { remarks } else { section("remarks", "Remarks", remarks) },
         configuration(&comparison.config),
         made(comparison),
     ];
@@ -252,7 +220,7 @@ fn plots<const N: usize>(plots: [(&str, Vec<Row>, bool); N]) -> Html {
     figures(plots.map(|(title, rows, zero)| Figure::new(title, Rows { rows, zero }, [])))
 }
 
-fn quality(comparison: &DeviceComparison) -> Html {
+fn quality(comparison: &DeviceComparison, tables: Html) -> Html {
     let error = |row: &DeviceRow| row.quality.and_then(|of| of.standard_error);
     let means = dots(comparison, |row| Some(Dot::new(row.quality?.mean, Ink::Test).with_error(error(row))));
     let mut differences = dots(comparison, |row| {
@@ -273,11 +241,10 @@ fn quality(comparison: &DeviceComparison) -> Html {
          scores. \u{2013}: not measured.",
         comparison.margin
     ));
-    let tables = QUALITY.html(comparison).then(FIRST_BATCH.html(comparison));
     section("quality", "Quality", what.then(tables).then(plots))
 }
 
-fn speed(comparison: &DeviceComparison) -> Html {
+fn speed(comparison: &DeviceComparison, table: Html) -> Html {
     let rows = |value: fn(&DeviceRow) -> Option<f64>| dots(comparison, |row| Some(Dot::new(value(row)?, Ink::Train)));
     let plots = plots([
         ("Training documents per second", rows(|row| row.train_documents_per_second), true),
@@ -289,7 +256,7 @@ fn speed(comparison: &DeviceComparison) -> Html {
          round. Target is the time until --target was reached. Compile is the time of the first round minus the median \
          of the others.",
     );
-    section("speed", "Speed", what.then(SPEED.html(comparison)).then(plots))
+    section("speed", "Speed", what.then(table).then(plots))
 }
 
 /// The maximum number of kernels in the table for a device.
@@ -300,7 +267,7 @@ fn measured(comparison: &DeviceComparison) -> impl Iterator<Item = (&DeviceRow, 
     comparison.devices.iter().filter_map(|row| Some((row, row.step.as_ref()?)))
 }
 
-fn steps(comparison: &DeviceComparison) -> Html {
+fn steps(comparison: &DeviceComparison, tables: Html) -> Html {
     if measured(comparison).next().is_none() {
         return Html::default();
     }
@@ -331,14 +298,7 @@ fn steps(comparison: &DeviceComparison) -> Html {
     );
     let longest = format!("The {KERNELS} kernels that take the longest");
     let kernels = (!kernels.is_empty()).then(|| details(&longest, kernels.html("kernels of a training step")));
-    let of_kernels = of_kernels(comparison).into_iter().map(|(title, table)| table.html(title));
-    let tables = of_kernels.fold(STEP.html(comparison), Html::then).then(RATES.html(comparison));
     section("steps", "Training steps", what.then(tables).then(figures(throughput)).then(kernels.unwrap_or_default()))
-}
-
-fn remarks_section(comparison: &DeviceComparison) -> Html {
-    let remarks: Html = remarks(comparison).into_iter().map(|remark| element("p", remark)).collect();
-    if remarks.is_empty() { remarks } else { section("remarks", "Remarks", remarks) }
 }
 
 fn made(comparison: &DeviceComparison) -> Html {

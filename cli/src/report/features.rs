@@ -1,15 +1,13 @@
-//! The sections on features: the weights of linear rankers, the importance of features in tree rankers, and plots of how a
-//! tree ranker's mean score depends on its most important features.
+//! The sections on what rankers made of features and positions: the weights of linear rankers, the importance of features
+//! in tree rankers, plots of how a tree ranker's mean score depends on its most important features, and the factors of
+//! positions.
 
-use burn_rank::learner::Importance;
+use burn_rank::learner::{Importance, PositionFactor};
 use burn_rank::workbench::missing_name;
 use burn_rank::workbench::text::shortened;
 
-use super::about::normalized;
+use super::*;
 use crate::experiment::{FitReport, PartialDependence};
-use crate::number;
-use crate::page::{Figure, Html, Table, details, figures, note, section};
-use crate::plot::{Dot, Ink, Line, Lines, Row, Rows};
 
 /// The number of features that the plot shows.
 const DRAWN: usize = 20;
@@ -137,9 +135,8 @@ pub(super) fn partial_dependence(features: &[PartialDependence], names: &[String
     }
     // All have one scale upward, so that they can be compared.
     let heights: Vec<f64> = drawn.iter().flat_map(|found| found.scores.iter().copied()).collect();
-    let name = |found: &PartialDependence| match names.get(found.feature.wrapping_sub(1)) {
-        Some(name) => name.clone(),
-        None => format!("feature {}", found.feature),
+    let name = |found: &PartialDependence| {
+        names.get(found.feature.wrapping_sub(1)).cloned().unwrap_or_else(|| format!("feature {}", found.feature))
     };
     let plots = drawn.iter().map(|found| plot(found, shortened(&name(found), NAME), &heights));
     let what = note(format!(
@@ -180,4 +177,30 @@ fn table(found: &PartialDependence, name: String) -> Html {
         table.row("missing", [of_all, number::figure(missing.score)]);
     }
     table.html(name)
+}
+
+/// Builds the section on the factors of positions for fits on the same kind of data, each with its name and its factors; it is empty if none of them
+/// has factors. A position that a fit lacks has no value there.
+pub(super) fn positions(fits: &[(String, &[PositionFactor])]) -> Html {
+    let with: Vec<_> = fits.iter().filter(|(_, found)| !found.is_empty()).collect();
+    let Some((_, longest)) = with.iter().max_by_key(|(_, found)| found.len()) else { return Html::default() };
+    let titles = with.iter().flat_map(|(name, _)| [format!("{name}, documents"), format!("{name}, factor")]);
+    let titles: Vec<String> = match with[..] {
+        [_] => vec!["documents".to_owned(), "factor".to_owned()],
+        _ => titles.collect(),
+    };
+    let mut table = Table::new(std::iter::once("position".to_owned()).chain(titles));
+    for PositionFactor { position, .. } in longest.iter() {
+        let cells = with.iter().flat_map(|(_, found)| {
+            let found = found.iter().find(|found| found.position == *position);
+            let factor = found.map_or(f64::NAN, |found| found.factor);
+            [number::count(found.map_or(0, |found| found.documents)), number::figure(factor)]
+        });
+        table.row(position.as_str(), cells);
+    }
+    let about = note(
+        "In training, the factor of its position was added to the score of each document. The ranker has no factors. \
+         Only differences between factors count for most losses.",
+    );
+    section("positions", "Positions", table.html("positions").then(about))
 }

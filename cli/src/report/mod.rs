@@ -9,7 +9,6 @@ mod curves;
 mod data;
 mod devices;
 mod features;
-mod positions;
 mod queries;
 mod runs;
 mod search;
@@ -28,7 +27,16 @@ pub(crate) use self::runs::{FinishedRun, Runs, in_words, page as runs_page};
 pub(crate) use self::study::{page as study_page, page_of_several as studies_page, study_table};
 pub(crate) use self::train::measures_table;
 
+// What the parts of pages need: a part takes all of this with `use super::*`.
+use self::about::{
+    conclusion, configuration, convention_in_words, cost, description, fact, in_a_sentence, named_measure, normalized,
+    provenance, round_word, titled,
+};
+use self::curves::Curves;
 use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};
+use crate::number;
+use crate::page::{Cell, Figure, Html, Table, details, element, figures, measured, note, section, with_error};
+use crate::plot::{Dot, Ink, Line, Lines, Row, Rows};
 
 /// Builds the HTML page about a run. Without a `record`, the page leaves out times, memory and the machine.
 pub(crate) fn page(report: &Report, record: Option<&RunRecord>) -> String {

@@ -4,11 +4,9 @@
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::mean_of;
 
-use super::about::titled;
+use super::*;
 use crate::experiment::{ExtremeQueries, PerQuery, RankedQuery};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, details, figures, measured, note, section};
-use crate::plot::{Bars, Ink};
+use crate::plot::Bars;
 
 /// The number of queries listed by name, which are those with the lowest values.
 const NAMED: usize = 20;

@@ -10,11 +10,8 @@ use burn_rank::workbench::mean_of;
 use burn_rank::workbench::text::{counted, shown};
 use serde::Serialize;
 
-use super::about::{self, conclusion, fact, round_word};
+use super::*;
 use crate::experiment::{CrossValidationReport, Measures, PerQuery, Report, RunRecord, TrainReport};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, figures, note, section, with_error};
-use crate::plot::{Dot, Ink, Line, Lines, Row, Rows};
 
 /// The samples of each test. There are as many tests as runs, so they draw fewer than `compare` does.
 const RESAMPLES: usize = 10_000;

@@ -2,10 +2,9 @@
 
 use burn_rank::json::Value;
 
+use super::*;
 use crate::experiment::{CrossValidationReport, FoldResult, Rung, SearchReport, Trial};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section};
-use crate::plot::{Ink, Line, Lines, Point, Scale, Scatter};
+use crate::plot::{Point, Scale, Scatter};
 
 /// The maximum number of trials in the table for a fold.
 const LISTED: usize = 200;

@@ -1,9 +1,6 @@
 //! The page of one study, and a page of several studies with an index.
 
-use super::about::{self, conclusion, fact, titled};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, element, figures, measured, note, section};
-use crate::plot::{Ink, Line, Lines};
+use super::*;
 use crate::study::{Claim, Curves, StudyReport, Verdict};
 
 /// Builds the HTML page about one study.

@@ -1,23 +1,18 @@
 //! The HTML page about a `train` run.
 
-use burn_rank::learner::PositionFactor;
 use burn_rank::workbench::learner::in_words;
 
-use super::about::{
-    conclusion, configuration, convention_in_words, cost, description, fact, in_a_sentence, measured, provenance,
-    round_word,
-};
-use super::curves::Curves;
-use super::{about, data, features, positions, queries};
+use super::*;
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
-use crate::number;
-use crate::page::{Cell, Html, Table, note, section, with_error};
 
 pub(super) fn page(report: &TrainReport, record: Option<&RunRecord>) -> String {
     let curves =
         Curves { config: &report.config, selection: report.selection, convention: &report.convention, heights: vec![] };
     let importance: Vec<_> = report.fit.importance.iter().map(|found| (String::new(), found)).collect();
     let normalizer = report.config["normalizer"].as_str().unwrap_or("none");
+    // The factors of the fit, or of each member of an ensemble.
+    let of_members = report.fit.members.iter().map(|member| (member.name.clone(), &member.positions[..]));
+    let positions: Vec<_> = [(String::new(), &report.fit.positions[..])].into_iter().chain(of_members).collect();
     let extremes: Vec<_> = report.extremes.iter().map(|found| (String::new(), found)).collect();
     let sections = [
         section("results", "Results", results(report)),
@@ -27,7 +22,7 @@ pub(super) fn page(report: &TrainReport, record: Option<&RunRecord>) -> String {
         },
         queries::distribution(&[(String::new(), &report.per_query)], report.selection, &report.convention),
         queries::extremes(&extremes, &report.convention),
-        positions::factors(&of_positions(report)),
+        features::positions(&positions),
         features::weights(&[("weight".to_string(), &report.fit)], normalizer),
         features::importance(&importance, &report.fit.feature_names),
         features::partial_dependence(&report.partial_dependence, &report.fit.feature_names, normalizer),
@@ -51,7 +46,8 @@ fn concluded(report: &TrainReport) -> Html {
     let selected_on = if report.measures.validation.is_some() { "validation" } else { "training" };
     let how = match set {
         "test" if rounds > 1 => {
-            format!(" {} {best} of {rounds} was selected on the {selected_on} queries.", capitalized(round))
+            let round = round[..1].to_uppercase() + &round[1..];
+            format!(" {round} {best} of {rounds} was selected on the {selected_on} queries.")
         }
         "test" => String::new(),
         _ => format!(
@@ -62,15 +58,11 @@ fn concluded(report: &TrainReport) -> Html {
     conclusion(&format!("{selection} is {measured} on {on}.{how}"), set == "test")
 }
 
-fn capitalized(word: &str) -> String {
-    word[..1].to_uppercase() + &word[1..]
-}
-
 fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Html> {
     let selection = report.selection.to_string();
     let of_set = |(set, of): &(&str, &SetMeasures)| {
         let counts = format!("{} convention, {}", report.convention.name, number::counted(of.queries, "query"));
-        fact(format!("{set} {selection}"), measured(&of.measures, &of.standard_errors, &selection), counts)
+        fact(format!("{set} {selection}"), named_measure(&of.measures, &of.standard_errors, &selection), counts)
     };
     // The most important measures come first; the measures of the training queries say the least.
     let sets: Vec<_> = report.measures.iter().collect();
@@ -87,12 +79,6 @@ fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Html> {
     });
     facts.extend(record.map(cost));
     facts
-}
-
-/// Returns the factors of positions of the fit, or of each member of an ensemble.
-fn of_positions(report: &TrainReport) -> Vec<(String, &[PositionFactor])> {
-    let members = report.fit.members.iter().map(|member| (member.name.clone(), &member.positions[..]));
-    std::iter::once((String::new(), &report.fit.positions[..])).chain(members).collect()
 }
 
 /// Lists the members of an ensemble with the selection measure of each.
@@ -127,7 +113,7 @@ pub(crate) fn measures_table(report: &TrainReport, first: &str, names: &[&String
     let mut table = Table::new([first, "queries", "empty"].into_iter().chain(names.iter().map(|name| name.as_str())));
     for (set, measures) in report.measures.iter() {
         let counts = [measures.queries, measures.empty_queries].map(|value| Cell::number(number::count(value)));
-        let values = names.iter().map(|name| measured(&measures.measures, &measures.standard_errors, name));
+        let values = names.iter().map(|name| named_measure(&measures.measures, &measures.standard_errors, name));
         table.row(set, counts.into_iter().chain(values));
     }
     table

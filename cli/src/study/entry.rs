@@ -45,24 +45,18 @@ pub enum Domain {
     Whole(u32, u32),
 }
 
-/// The options of a study, apart from its input.
-#[derive(Clone, Copy)]
-pub struct StudyOptions<'a> {
-    /// Values that replace the defaults, each with the parameter's name. Values without a name apply to the first
-    /// parameter.
-    pub over: &'a [(Option<String>, Vec<f64>)],
-    /// Whether to run a quick study, with fewer values, epochs and samples.
-    pub quick: bool,
-    /// Is told the next step, the number of finished steps, and the number of all steps.
-    pub progress: &'a dyn Fn(&str, usize, usize),
-}
+/// Values that replace the defaults of a parameter, with its name. Values without a name apply to the first parameter.
+pub type Over = (Option<String>, Vec<f64>);
+
+/// Is told the next step, the number of finished steps, and the number of all steps.
+pub type Progress<'a> = &'a dyn Fn(&str, usize, usize);
 
 /// The input and parameter values of a study run.
 pub(super) struct Setting<'a> {
     pub(super) source: &'a Source,
     pub(super) quick: bool,
     values: Vec<(&'static str, Vec<f64>)>,
-    progress: &'a dyn Fn(&str, usize, usize),
+    progress: Progress<'a>,
 }
 
 impl Setting<'_> {
@@ -106,31 +100,31 @@ impl StudyEntry {
         self.takes.contains(&source.kind())
     }
 
-    /// Runs the study, and returns its report.
+    /// Runs the study, and returns its report. A `quick` study has fewer values, epochs and samples.
     ///
     /// # Errors
     /// Returns an error if the study does not accept the source or a parameter. Also returns one if values are invalid
     /// or not in ascending order. Also returns an error if no query can be ranked, a score is not finite, or a ranker
     /// cannot be trained.
-    pub fn run(&self, source: &Source, options: &StudyOptions) -> Result<StudyReport> {
-        let values = self.values(options.over)?;
+    pub fn run(&self, source: &Source, over: &[Over], quick: bool, progress: Progress) -> Result<StudyReport> {
+        let values = self.values(over)?;
         if !self.accepts(source) {
             let (found, expected) = (source.kind(), self.takes.join(" or "));
             return Err(ExperimentError::Input(format!("{}: found {found}, expected {expected}", self.name)));
         }
         source.check()?;
-        let setting = Setting { source, quick: options.quick, values, progress: options.progress };
+        let setting = Setting { source, quick, values, progress };
         Ok(StudyReport {
             study: self.name.to_string(),
             summary: self.summary.to_string(),
             paper: self.paper.to_string(),
-            quick: options.quick,
+            quick,
             findings: (self.run)(&setting)?,
             versions: Versions::current(),
         })
     }
 
-    fn values(&self, over: &[(Option<String>, Vec<f64>)]) -> Result<Vec<(&'static str, Vec<f64>)>> {
+    fn values(&self, over: &[Over]) -> Result<Vec<(&'static str, Vec<f64>)>> {
         let mut values: Vec<_> = self.parameters.iter().map(|of| (of.name, of.values.to_vec())).collect();
         for (name, given) in over {
             let at = match name {

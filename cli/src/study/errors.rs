@@ -26,40 +26,47 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 const GROUPS: usize = 4;
 
 fn run(setting: &Setting) -> Result<Findings> {
-    match setting.source {
+    let (about, compared) = match setting.source {
         Source::Rankings(first, second) => {
             let subject = format!("{} against {}", first.origin, second.origin);
-            let mut findings = Findings { about: About { subject, ..About::queries(first) }, ..Findings::default() };
-            Compared::new("first", "second", first, second)?.add_to(&mut findings);
-            return Ok(findings);
+            let compared = vec![Compared::new("first", "second", first, second)?];
+            (About { subject, ..About::queries(first) }, compared)
         }
-        Source::Runs(runs) => return of_runs(runs),
-        _ => {}
-    }
-    let material = Material::of(setting)?;
-    let rounds = if setting.quick { 5 } else { 50 };
-    let ada_rank = json!({"kind": "ada_rank", "measure": "map", "rounds": rounds});
-    let rank_boost = json!({"kind": "rank_boost", "rounds": rounds});
-    let permu_rank = json!({"kind": "permu_rank", "measure": "map", "rounds": rounds.min(20)});
-    let compared = [
-        ("AdaRank", ada_rank, "RankBoost", rank_boost),
-        ("PermuRank", permu_rank, "RankSVM", json!({"kind": "rank_svm"})),
-    ];
-    let mut findings = Findings { about: About::text(material.origin.clone()), ..Findings::default() };
-    for (number, (name, learner, other_name, other)) in compared.into_iter().enumerate() {
-        let scored = |of: &str, learner: &Value, at: usize| {
-            setting.step(of, at, 4);
-            material.scored(&material.fit(learner, None, true)?, material.test()?)
-        };
-        let (first, second) = (scored(name, &learner, 2 * number)?, scored(other_name, &other, 2 * number + 1)?);
-        Compared::new(name, other_name, &first, &second)?.add_to(&mut findings);
+        Source::Runs(runs) => (About::runs(&runs.runs), of_runs(runs)?),
+        _ => trained(setting)?,
+    };
+    let mut findings = Findings { about, ..Findings::default() };
+    compared.iter().for_each(|compared| compared.add_to(&mut findings));
+    if compared.is_empty() {
+        let judged = Judged::new(Verdict::Open, "a single run has nothing to be compared with");
+        findings.claims.push(Claim::new("Figure 14", "one ranker errs less than another", judged));
     }
     Ok(findings)
 }
 
+/// Trains the rankers that the paper compares.
+fn trained(setting: &Setting) -> Result<(About, Vec<Compared>)> {
+    let material = Material::of(setting)?;
+    let rounds = if setting.quick { 5 } else { 50 };
+    let scored = |name: &str, learner: Value, at: usize| {
+        setting.step(name, at, 4);
+        material.scored(&material.fit(&learner, None, true)?, material.test()?)
+    };
+    let ada_rank = scored("AdaRank", json!({"kind": "ada_rank", "measure": "map", "rounds": rounds}), 0)?;
+    let rank_boost = scored("RankBoost", json!({"kind": "rank_boost", "rounds": rounds}), 1)?;
+    let permu_rank = json!({"kind": "permu_rank", "measure": "map", "rounds": rounds.min(20)});
+    let permu_rank = scored("PermuRank", permu_rank, 2)?;
+    let rank_svm = scored("RankSVM", json!({"kind": "rank_svm"}), 3)?;
+    let compared = vec![
+        Compared::new("AdaRank", "RankBoost", &ada_rank, &rank_boost)?,
+        Compared::new("PermuRank", "RankSVM", &permu_rank, &rank_svm)?,
+    ];
+    Ok((About::text(material.origin), compared))
+}
+
 /// Compares the rankings that finished cross-validations kept. If there are more than two runs, compares the runs whose
 /// learners the paper compares. If none of these pairs is complete, compares the first run with every other run.
-fn of_runs(runs: &Runs) -> Result<Findings> {
+fn of_runs(runs: &Runs) -> Result<Vec<Compared>> {
     let of_paper = [("ada_rank", "rank_boost"), ("permu_rank", "rank_svm")];
     let of_paper = of_paper.iter().filter_map(|(one, other)| Some((runs.of_learner(one)?, runs.of_learner(other)?)));
     let of_paper: Vec<(&RunSubject, &RunSubject)> = of_paper.collect();
@@ -69,15 +76,9 @@ fn of_runs(runs: &Runs) -> Result<Findings> {
         [first, others @ ..] => others.iter().map(|other| (first, other)).collect(),
         [] => Vec::new(),
     };
-    let mut findings = Findings { about: About::runs(&runs.runs), ..Findings::default() };
-    for (one, other) in &pairs {
-        Compared::new(&one.name, &other.name, &one.subject, &other.subject)?.add_to(&mut findings);
-    }
-    if pairs.is_empty() {
-        let judged = Judged::new(Verdict::Open, "a single run has nothing to be compared with");
-        findings.claims.push(Claim::new("Figure 14", "one ranker errs less than another", judged));
-    }
-    Ok(findings)
+    let compared =
+        |(one, other): (&RunSubject, &RunSubject)| Compared::new(&one.name, &other.name, &one.subject, &other.subject);
+    pairs.into_iter().map(compared).collect()
 }
 
 /// The labels of two documents, with the higher label first.
@@ -142,18 +143,14 @@ impl Compared {
         Ok(Self { names: [name.to_string(), other.to_string()], by_labels, gains })
     }
 
-    /// Divides the queries, ordered by their number of pairs, into groups of almost equal size.
-    fn groups(&self) -> Vec<&[(usize, f64)]> {
-        self.gains.chunks(self.gains.len().div_ceil(GROUPS).max(1)).collect()
-    }
-
     fn add_to(&self, findings: &mut Findings) {
-        let groups = self.groups();
+        // The queries, ordered by their number of pairs, in groups of almost equal size.
+        let groups: Vec<&[(usize, f64)]> = self.gains.chunks(self.gains.len().div_ceil(GROUPS).max(1)).collect();
         let at: Vec<f64> = groups.iter().map(|group| group.last().map_or(0.0, |(pairs, _)| *pairs as f64)).collect();
         let title = format!("MAP of {} minus MAP of {}, by pairs per query", self.names[0], self.names[1]);
         let curves = Curves::new(title, "pairs per query, up to", &at, [Scale::Log, Scale::Linear]);
         let gains = groups.iter().map(|group| Some(gain(group).mean));
-        findings.tables.extend([self.rates(), self.by_pairs()]);
+        findings.tables.extend([self.rates(), self.by_pairs(&groups)]);
         findings.curves.push(curves.curve("difference of MAP", gains));
         findings.claims.extend(self.claims());
     }
@@ -170,16 +167,16 @@ impl Compared {
         Table::new(title, columns).with(self.by_labels.iter().map(row))
     }
 
-    fn by_pairs(&self) -> Table {
+    fn by_pairs(&self, groups: &[&[(usize, f64)]]) -> Table {
         let [name, other] = &self.names;
         let title = format!("MAP of {name} minus MAP of {other}, by pairs per query (Figures 15 and 16)");
-        let row = |group: &[(usize, f64)]| {
+        let row = |group: &&[(usize, f64)]| {
             let [first, last] = [group.first(), group.last()].map(|of| of.map_or(0, |of| of.0));
             let gain = gain(group);
             (format!("{first} to {last}"), [group.len() as f64, gain.mean, gain.error].map(Some))
         };
         let columns = ["pairs per query", "queries", "difference of MAP", "\u{b1}"];
-        Table::new(title, columns).with(self.groups().into_iter().map(row))
+        Table::new(title, columns).with(groups.iter().map(row))
     }
 
     fn claims(&self) -> Vec<Claim> {
@@ -272,7 +269,8 @@ mod tests {
         let run = |learner: &'static str| (learner, None, None, subject.clone());
         let titles = |learners: &[&'static str]| -> Vec<String> {
             let runs = runs(&learners.iter().map(|learner| run(learner)).collect::<Vec<_>>());
-            of_runs(&runs).unwrap().curves.iter().map(|curves| curves.title.clone()).collect()
+            let title = |of: &Compared| format!("MAP of {} minus MAP of {}", of.names[0], of.names[1]);
+            of_runs(&runs).unwrap().iter().map(title).collect()
         };
         let pairs = titles(&["rank_boost", "permu_rank", "regression", "ada_rank", "rank_svm"]);
         assert!(pairs[0].starts_with("MAP of ada_rank  minus MAP of rank_boost"), "{pairs:?}");

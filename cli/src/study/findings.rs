@@ -148,11 +148,8 @@ impl Table {
     }
 
     /// Adds rows, each with its name.
-    pub(super) fn with<V: IntoIterator<Item = Option<f64>>>(
-        mut self,
-        rows: impl IntoIterator<Item = (String, V)>,
-    ) -> Self {
-        rows.into_iter().for_each(|(name, values)| self.row(name, values));
+    pub(super) fn with<V: IntoIterator<Item = Option<f64>>>(mut self, rows: impl Iterator<Item = (String, V)>) -> Self {
+        rows.for_each(|(name, values)| self.row(name, values));
         self
     }
 

@@ -18,7 +18,7 @@ mod training;
 mod truncation;
 mod verdict;
 
-pub(crate) use entry::{Domain, Parameter, StudyEntry, StudyOptions};
+pub(crate) use entry::{Domain, Over, Parameter, StudyEntry};
 pub(crate) use findings::{About, Claim, Curves, Findings, StudyReport, Table};
 pub(crate) use source::{RunSubject, Runs, ScoredQuery, Source, Subject};
 pub(crate) use training::Material;
@@ -122,13 +122,11 @@ fn theorem_6(epsilon: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const QUICK: StudyOptions = StudyOptions { over: &[], quick: true, progress: &|_, _, _| () };
-
     #[test]
     fn every_study_gives_whole_tables_and_a_record_that_is_read_back() {
         let source = Source::Generated { queries: 12, seed: 1 };
         for study in STUDIES {
-            let report = study.run(&source, &QUICK).unwrap();
+            let report = study.run(&source, &[], true, &|_, _, _| ()).unwrap();
             let findings = &report.findings;
             assert!(!findings.claims.is_empty() && !findings.tables.is_empty(), "{}", study.name);
             for table in &findings.tables {
@@ -148,9 +146,8 @@ mod tests {
     fn what_cannot_be_studied_is_refused() {
         let subject = Subject::generated(2, 1);
         let study = find("measure-accuracy").unwrap();
-        let refused = |source: Source, over: &[(Option<String>, Vec<f64>)]| {
-            study.run(&source, &StudyOptions { over, ..QUICK }).unwrap_err().to_string()
-        };
+        let refused =
+            |source: Source, over: &[Over]| study.run(&source, over, true, &|_, _, _| ()).unwrap_err().to_string();
         let over = |name: Option<&str>, values: &[f64]| vec![(name.map(str::to_string), values.to_vec())];
         let given = || Source::Ranking(subject.clone());
         let message = refused(given(), &over(None, &[0.0]));

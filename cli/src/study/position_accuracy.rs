@@ -25,11 +25,6 @@ const TABLE_1: [(f64, f64); 5] =
 const STEPS: [(&str, Step); 4] =
     [("logistic", Step::Logistic), ("tanh", Step::Tanh), ("erf", Step::Erf), ("arctan", Step::Arctan)];
 
-/// Returns the largest error that a position can have, regardless of the step function.
-fn most(documents: usize) -> f64 {
-    (documents - 1) as f64 / 2.0
-}
-
 /// How far positions are from ranks, for one step function and one alpha.
 #[derive(Default)]
 struct Errors {
@@ -45,15 +40,17 @@ fn errors(subject: &Subject, alpha: f64, step: Step) -> Errors {
     let mut found = Errors::default();
     for query in &subject.queries {
         let n = query.scores.len();
+        // The largest error that a position can have, whatever the step.
+        let most = (n - 1) as f64 / 2.0;
         let (approximate, ranks) = positions(&query.scores, alpha, step);
         let errors: Vec<f64> = approximate.iter().zip(&ranks).map(|(position, rank)| (position - rank).abs()).collect();
         for (x, (score, error)) in query.scores.iter().zip(&errors).enumerate() {
             let others = query.scores.iter().enumerate().filter(|(y, _)| *y != x);
             let delta = others.map(|(_, other)| (score - other).abs()).fold(f64::INFINITY, f64::min);
-            found.documents.add(*error, theorem_3(n, alpha, delta), most(n));
+            found.documents.add(*error, theorem_3(n, alpha, delta), most);
         }
         let epsilon = errors.iter().copied().fold(0.0, f64::max);
-        found.queries.add(epsilon, theorem_3(n, alpha, query.smallest_difference()), most(n));
+        found.queries.add(epsilon, theorem_3(n, alpha, query.smallest_difference()), most);
         found.means.push(mean(&errors));
     }
     found
@@ -146,7 +143,7 @@ fn worked_example() -> Result<Vec<Claim>> {
 fn largest_of_ap(scores: &[f64]) -> Result<f64> {
     let spec = LossSpec::new("approx_ap").with("alpha", 100.0).with("beta", 100.0);
     let chosen = (0..scores.len()).map(|chosen| (0..scores.len()).map(|i| f64::from(u8::from(i == chosen))).collect());
-    largest_over(scores, chosen, &spec, Measure::Ap(None))
+    largest_over(scores, chosen.collect(), &spec, Measure::Ap(None))
 }
 
 /// Returns the largest error of ApproxNDCG on Table 1, over all assignments of labels from 0 to 2.
@@ -156,17 +153,12 @@ fn largest_of_ndcg(scores: &[f64]) -> Result<f64> {
     let labeled = (1..3usize.pow(count)).map(|code| (0..count).map(|i| (code / 3usize.pow(i) % 3) as f64).collect());
     // A query of one label has nothing to learn.
     let labeled = labeled.filter(|labels: &Vec<f64>| labels.iter().any(|label| *label != labels[0]));
-    largest_over(scores, labeled, &spec, Measure::Ndcg(None))
+    largest_over(scores, labeled.collect(), &spec, Measure::Ndcg(None))
 }
 
-fn largest_over(
-    scores: &[f64],
-    labeled: impl Iterator<Item = Vec<f64>>,
-    spec: &LossSpec,
-    measure: Measure,
-) -> Result<f64> {
-    let queries = labeled.map(|labels| ScoredQuery { scores: scores.to_vec(), labels }).collect();
-    let subject = Subject { origin: String::new(), queries };
+fn largest_over(scores: &[f64], labeled: Vec<Vec<f64>>, spec: &LossSpec, measure: Measure) -> Result<f64> {
+    let query = |labels| ScoredQuery { scores: scores.to_vec(), labels };
+    let subject = Subject { origin: String::new(), queries: labeled.into_iter().map(query).collect() };
     Ok(largest_difference(&subject.surrogates(spec)?, &subject.measured(measure)?))
 }
 

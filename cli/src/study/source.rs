@@ -5,8 +5,6 @@
 //! query are scored by the ranker of the fold that tested the query. So no ranker is judged by its training queries. If a
 //! run has several seeds, only the first one is used.
 
-use std::path::Path;
-
 use burn_rank::data::RankingDataset;
 use burn_rank::json::Value;
 use burn_rank::loss::{LossSpec, explain};
@@ -74,14 +72,13 @@ impl Source {
             Source::Generated { .. } | Source::Training(_) => vec![],
         };
         for subject in subjects {
+            let refused = |found: &str| Err(ExperimentError::Input(format!("{}: {found}", subject.origin)));
             if subject.queries.is_empty() {
-                let found = "found no query with a relevant and an irrelevant document, expected one or more";
-                return Err(ExperimentError::Input(format!("{}: {found}", subject.origin)));
+                return refused("found no query with a relevant and an irrelevant document, expected one or more");
             }
             let mut scores = subject.queries.iter().flat_map(|query| &query.scores);
-            if let Some(&found) = scores.find(|score| !score.is_finite()) {
-                let found = format!("found the score {found}, expected finite numbers");
-                return Err(ExperimentError::Input(format!("{}: {found}", subject.origin)));
+            if let Some(found) = scores.find(|score| !score.is_finite()) {
+                return refused(&format!("found the score {found}, expected finite numbers"));
             }
         }
         Ok(())
@@ -263,7 +260,8 @@ impl Runs {
 
 impl RunSubject {
     fn of(run: KeptRun) -> Self {
-        let (folder, folds) = (name(&run.folder), run.folds.len());
+        let folder = run.folder.file_name().unwrap_or(run.folder.as_os_str()).to_string_lossy().into_owned();
+        let folds = run.folds.len();
         let seed = run.report.result.seeds.first().copied().unwrap_or(run.config.seed);
         let seeds = if run.report.result.seeds.len() > 1 { format!(", seed {seed}") } else { String::new() };
         let origin = format!("{folder}, test queries of {folds} folds{seeds}");
@@ -275,11 +273,6 @@ impl RunSubject {
         let cut_off = loss.and_then(|loss| loss.params.get("k")).and_then(Value::as_u64).map(|k| k as usize);
         Self { name: folder, learner, loss: loss.map(|loss| loss.name.clone()), cut_off, subject }
     }
-}
-
-/// Returns the name of the run's folder.
-fn name(folder: &Path) -> String {
-    folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -304,7 +297,10 @@ pub(super) mod tests {
             cut_off: *cut_off,
             subject: subject.clone(),
         };
-        Runs { runs: of.iter().map(run).collect(), material: Material::new(Path::new("a test"), &config, split) }
+        Runs {
+            runs: of.iter().map(run).collect(),
+            material: Material::new(std::path::Path::new("a test"), &config, split),
+        }
     }
 
     #[test]

@@ -85,18 +85,9 @@ impl Material {
         Ok(Subject::new(self.origin.clone(), data, &scores))
     }
 
-    /// Returns the first `count` training queries in normalized form, as input of linear ranking functions.
-    pub(super) fn linear(&self, count: usize) -> Result<Linear> {
-        self.normalized(&self.split.train, count)
-    }
-
-    /// Returns the test queries as input of linear ranking functions. They are normalized with the normalizer of the
-    /// training queries.
-    pub(super) fn linear_test(&self) -> Result<Linear> {
-        self.normalized(self.test()?, usize::MAX)
-    }
-
-    fn normalized(&self, data: &RankingDataset, count: usize) -> Result<Linear> {
+    /// Returns the first `count` queries in `data` as input of linear ranking functions. They are normalized with the
+    /// normalizer of the training queries.
+    pub(super) fn linear(&self, data: &RankingDataset, count: usize) -> Result<Linear> {
         let mut data = data.clone();
         Normalizer::fit(&self.split.train, self.config.normalizer).apply(&mut data)?;
         Ok(Linear::new(&data, count))

@@ -43,12 +43,7 @@ impl Verdict {
 
     /// Returns the verdict as a word.
     pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Holds => "holds",
-            Verdict::Fails => "fails",
-            Verdict::Vacuous => "vacuous",
-            Verdict::Open => "open",
-        }
+        ["holds", "fails", "vacuous", "open"][self as usize]
     }
 
     /// Judges the claim `margin > 0`, which is open if `margin` is within the rounding error.
@@ -115,7 +110,8 @@ const COMPARED: [&str; 4] = ["above", "below", "close", "vacuous"];
 /// Errors with their bounds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bounded {
-    errors: Vec<f64>,
+    /// All errors, including those without a bound.
+    pub(super) errors: Vec<f64>,
     bounds: Vec<f64>,
     /// The number of bounds for each way of [`COMPARED`].
     counts: [usize; COMPARED.len()],
@@ -141,11 +137,6 @@ impl Bounded {
         if bound < most - ROUNDING {
             self.share = self.share.max(error / bound.max(ROUNDING));
         }
-    }
-
-    /// Returns all errors, including those without a bound.
-    pub(super) fn errors(&self) -> &[f64] {
-        &self.errors
     }
 
     /// Returns the mean error, which the papers call `rho`.

@@ -9,10 +9,8 @@ use burn_rank::measure::significance::{Comparison, ComparisonConfig, Significanc
 use burn_rank::measure::{Convention, Measure, mean};
 use burn_rank::workbench::mean_of;
 
-use super::about::{self, conclusion, convention_in_words, fact};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, figures, measured, note, section};
-use crate::plot::{Bars, Dot, Ink, Row, Rows, standalone};
+use super::*;
+use crate::plot::{Bars, standalone};
 
 pub(crate) use latex::{labels, latex_table, letter};
 pub(crate) use verdict::Verdict;

@@ -155,10 +155,8 @@ impl DataSet {
             let least = self.least(|of| of.type_two(at));
             let covered = self.around.iter().filter(|of| of.is_covered(*norm)).count() as f64;
             let tighter = self.around.iter().filter(|of| of.type_two(at) < of.type_one()).count() as f64;
-            let (bound, theta) = (least.map(|of| of.type_two(at)), least.map(|of| of.theta));
-            let diagonal = [self.diagonal.type_one(), self.diagonal.type_two(at)].map(Some);
-            let values = [diagonal, [bound, theta], [Some(covered), Some(tighter)]].concat();
-            (norm.to_string(), values)
+            let (one, two) = (self.diagonal.type_one(), self.diagonal.type_two(at));
+            (norm.to_string(), [one, two, least.type_two(at), least.theta, covered, tighter].map(Some))
         };
         Table::new(title, columns).with(norms.iter().enumerate().map(row))
     }
@@ -173,8 +171,10 @@ impl DataSet {
             .curve("1 - E", all(|of| 1.0 - of.orders.precision))
     }
 
-    fn least(&self, bound: impl Fn(&AtAngle) -> f64) -> Option<&AtAngle> {
-        self.around.iter().min_by(|left, right| bound(left).total_cmp(&bound(right)))
+    /// Returns the angle with the least bound; there are at least eight angles.
+    fn least(&self, bound: impl Fn(&AtAngle) -> f64) -> &AtAngle {
+        let least = self.around.iter().min_by(|left, right| bound(left).total_cmp(&bound(right)));
+        least.expect("angles")
     }
 
     fn claims(&self, norms: &[f64], largest_loss: f64) -> Vec<Claim> {
@@ -216,7 +216,7 @@ impl DataSet {
     /// Judges whether the bound is smallest at the angle `pi / 4`, as the paper finds.
     fn least_at_diagonal(&self, bound: fn(&AtAngle) -> f64) -> Judged {
         let at = bound(&self.diagonal);
-        let Some(least) = self.least(bound) else { return Judged::new(Verdict::Open, "there are no angles") };
+        let least = self.least(bound);
         let largest = self.around.iter().map(bound).fold(f64::NEG_INFINITY, f64::max);
         let verdict = match () {
             () if bound(least) < at - ROUNDING => Verdict::Fails,

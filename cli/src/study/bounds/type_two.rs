@@ -35,7 +35,7 @@ impl Orders {
     pub(super) fn new(relevant: usize, irrelevant: usize) -> Self {
         let mut precisions = Vec::new();
         let precision = |sum: f64, rank: usize, placed: usize| sum + (placed + 1) as f64 / rank as f64;
-        let place = |at: Place, sum: f64| if at.is_relevant { precision(sum, at.rank, at.place) } else { sum };
+        let place = |at: Place, sum: f64| if at.kind == 0 { precision(sum, at.rank, at.place) } else { sum };
         let counts = [relevant, irrelevant];
         visit(counts, [0, 0], 0.0, &place, &mut |sum: f64| precisions.push(sum / relevant as f64));
         Self { counts, precisions }
@@ -61,10 +61,7 @@ impl Orders {
         let ascending = relevant.iter().rev().chain(irrelevant.iter().rev());
         let least: f64 = ascending.enumerate().map(|(place, score)| weight(place + 1) * score).sum();
 
-        let place = |at: Place, sum: f64| {
-            let scores = if at.is_relevant { &relevant } else { &irrelevant };
-            sum + weight(at.rank) * scores[at.place]
-        };
+        let place = |at: Place, sum: f64| sum + weight(at.rank) * [&relevant, &irrelevant][at.kind][at.place];
         let mut largest = Vec::with_capacity(self.precisions.len());
         visit(self.counts, [0, 0], 0.0, &place, &mut |sum: f64| largest.push(sum));
 
@@ -89,12 +86,13 @@ impl Orders {
     }
 }
 
-/// A rank that holds the `place`-th relevant (or irrelevant) document, counted from 0.
+/// A rank that holds the `place`-th document of a kind, counted from 0: relevant documents are of kind 0, irrelevant ones
+/// of kind 1.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     rank: usize,
     place: usize,
-    is_relevant: bool,
+    kind: usize,
 }
 
 /// Calls `each` for every pattern with `counts` of relevant and of irrelevant documents that begins with `placed` of
@@ -109,11 +107,11 @@ fn visit<P: Fn(Place, f64) -> f64, E: FnMut(f64)>(
     if placed == counts {
         return each(sum);
     }
-    for (kind, is_relevant) in [(0, true), (1, false)] {
+    for kind in [0, 1] {
         if placed[kind] < counts[kind] {
             let mut next = placed;
             next[kind] += 1;
-            let at = Place { rank: placed[0] + placed[1] + 1, place: placed[kind], is_relevant };
+            let at = Place { rank: placed[0] + placed[1] + 1, place: placed[kind], kind };
             visit(counts, next, place(at, sum), place, each);
         }
     }

@@ -70,7 +70,7 @@ impl AtAlpha {
                 None => Some(instance.of_ndcg()),
                 Some(beta) => Some(instance.of_ap(betas[beta])),
             };
-            Bounded::of(of.errors().iter().copied().zip(instances.iter().map(bound)), 1.0)
+            Bounded::of(of.errors.iter().copied().zip(instances.iter().map(bound)), 1.0)
         };
         let instance = theorem.iter().enumerate().map(of_instances).collect();
         Ok(Self { theorem, instance })
@@ -142,7 +142,7 @@ fn claims(errors: &[AtAlpha], alphas: &[f64], betas: &[f64]) -> Vec<Claim> {
     of_alpha("Theorem 5, of the instance", &claim, every, |at| &at.instance[1..], each);
     let over_alphas = |column: usize| {
         let of_alphas = alphas.iter().zip(errors);
-        falls(of_alphas.map(|(alpha, at)| (format!("alpha = {alpha}"), at.theorem[column].errors())))
+        falls(of_alphas.map(|(alpha, at)| (format!("alpha = {alpha}"), &at.theorem[column].errors)))
     };
     claims.push(Claim::new("Figure 3", "the larger alpha, the smaller rho of ApproxNDCG", over_alphas(0)));
     for (at, beta) in betas.iter().enumerate() {
@@ -151,7 +151,7 @@ fn claims(errors: &[AtAlpha], alphas: &[f64], betas: &[f64]) -> Vec<Claim> {
     }
     for (alpha, at) in alphas.iter().zip(errors) {
         let of_betas = betas.iter().zip(&at.theorem[1..]);
-        let falling = falls(of_betas.map(|(beta, of)| (format!("beta = {beta}"), of.errors())));
+        let falling = falls(of_betas.map(|(beta, of)| (format!("beta = {beta}"), &of.errors)));
         let claim = format!("the larger beta, the smaller rho of ApproxAP at alpha = {alpha}");
         claims.push(Claim::new("Figure 2", claim, falling));
     }
@@ -203,7 +203,7 @@ mod tests {
             let subject = Subject::generated(30, 1);
             let of_beta = |&beta: &f64| {
                 let spec = LossSpec::new("approx_ap").with("beta", beta);
-                errors(&subject, alpha, Measure::Ap(None), &spec, |_, _| None).unwrap().errors().to_vec()
+                errors(&subject, alpha, Measure::Ap(None), &spec, |_, _| None).unwrap().errors
             };
             let found: Vec<Vec<f64>> = [0.1, 10.0].iter().map(of_beta).collect();
             falls([("0.1".into(), &found[0]), ("10".into(), &found[1])]).verdict

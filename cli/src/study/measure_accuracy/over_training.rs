@@ -22,29 +22,37 @@ struct Path {
     queries: Vec<f64>,
 }
 
+/// A figure of the paper: its name, its parameter, the surrogate and its measure, the parameter's values, and the loss at
+/// one of them.
+type Figure<'a> = (&'a str, &'a str, String, Measure, &'a [f64], &'a dyn Fn(f64) -> LossSpec);
+
 /// Trains the rankers, and adds the errors during training to the findings.
 pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64], betas: &[f64]) -> Result {
     let (queries, epochs) = SIZES[usize::from(setting.quick)];
     let material = Material::of(setting)?;
-    let linear = material.linear(queries)?;
+    let linear = material.linear(&material.split.train, queries)?;
     let ap = |alpha: f64, beta: f64| LossSpec::new("approx_ap").with("alpha", alpha).with("beta", beta);
     let ndcg = |alpha: f64| LossSpec::new("approx_ndcg").with("alpha", alpha);
-    let mut figure =
-        |figure: &str, parameter: &str, what: &str, measure, values: &[f64], loss: &dyn Fn(f64) -> LossSpec| {
-            let of_value = |value| train(&linear, format!("{parameter} = {value}"), &loss(value), measure, epochs);
-            let paths = setting.each(&format!("{figure}, {parameter}"), values, of_value)?;
-            let title = format!("{figure}: rho of {what}, training on {} queries", linear.queries.len());
-            findings.tables.push(table(&title, &paths));
-            findings.curves.push(curves(&title, &paths));
-            let claim = format!("over training, the larger {parameter}, the smaller rho of {what}");
-            findings.claims.push(Claim::new(figure, claim, judged(&paths)));
-            Ok(())
-        };
-    let what = format!("ApproxAP, beta = {BETA}");
-    figure("Figure 1", "alpha", &what, Measure::Ap(None), alphas, &|alpha| ap(alpha, BETA))?;
-    let what = format!("ApproxAP, alpha = {ALPHA}");
-    figure("Figure 2", "beta", &what, Measure::Ap(None), betas, &|beta| ap(ALPHA, beta))?;
-    figure("Figure 3", "alpha", "ApproxNDCG", Measure::Ndcg(None), alphas, &ndcg)
+    let figures: [Figure; 3] = [
+        ("Figure 1", "alpha", format!("ApproxAP, beta = {BETA}"), Measure::Ap(None), alphas, &|alpha| ap(alpha, BETA)),
+        ("Figure 2", "beta", format!("ApproxAP, alpha = {ALPHA}"), Measure::Ap(None), betas, &|beta| ap(ALPHA, beta)),
+        ("Figure 3", "alpha", "ApproxNDCG".to_string(), Measure::Ndcg(None), alphas, &ndcg),
+    ];
+    let at: Vec<f64> = (0..=epochs).map(|epoch| epoch as f64).collect();
+    for (figure, parameter, what, measure, values, loss) in figures {
+        let of_value = |value| train(&linear, format!("{parameter} = {value}"), &loss(value), measure, epochs);
+        let paths = setting.each(&format!("{figure}, {parameter}"), values, of_value)?;
+        let title = format!("{figure}: rho of {what}, training on {} queries", linear.queries.len());
+        let columns = ["epoch"].into_iter().chain(paths.iter().map(|path| path.name.as_str()));
+        let row = |epoch: usize| (epoch.to_string(), paths.iter().map(move |path| Some(path.rho[epoch])));
+        findings.tables.push(Table::new(title.as_str(), columns).with((0..=epochs).map(row)));
+        let curves = Curves::new(title, "epoch", &at, [Scale::Linear, Scale::Log]);
+        let with = |curves: Curves, path: &Path| curves.curve(path.name.as_str(), path.rho.iter().copied().map(Some));
+        findings.curves.push(paths.iter().fold(curves, with));
+        let claim = format!("over training, the larger {parameter}, the smaller rho of {what}");
+        findings.claims.push(Claim::new(figure, claim, judged(&paths)));
+    }
+    Ok(())
 }
 
 /// Trains a linear ranker, starting from zero weights, and records the surrogate's errors after each epoch. At first
@@ -70,20 +78,6 @@ fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epoch
 
 fn judged(paths: &[Path]) -> Judged {
     falls(paths.iter().map(|path| (path.name.clone(), &path.queries)))
-}
-
-fn table(title: &str, paths: &[Path]) -> Table {
-    let columns = std::iter::once("epoch".to_string()).chain(paths.iter().map(|path| path.name.clone()));
-    let row = |epoch: usize| (epoch.to_string(), paths.iter().map(|path| Some(path.rho[epoch])).collect::<Vec<_>>());
-    let epochs = paths.first().map_or(0, |path| path.rho.len());
-    Table::new(title, columns).with((0..epochs).map(row))
-}
-
-fn curves(title: &str, paths: &[Path]) -> Curves {
-    let epochs = paths.first().map_or(0, |path| path.rho.len());
-    let at: Vec<f64> = (0..epochs).map(|epoch| epoch as f64).collect();
-    let curves = Curves::new(title, "epoch", &at, [Scale::Linear, Scale::Log]);
-    paths.iter().fold(curves, |curves, path| curves.curve(path.name.clone(), path.rho.iter().copied().map(Some)))
 }
 
 #[cfg(test)]

@@ -33,8 +33,8 @@ pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64])
         findings.claims.push(Claim::new("Theorem 7", "the optimum of the surrogate is near the best", judged));
         return Ok(());
     }
-    let train = material.linear(QUERIES[usize::from(setting.quick)])?;
-    let test = material.linear_test()?;
+    let train = material.linear(&material.split.train, QUERIES[usize::from(setting.quick)])?;
+    let test = material.linear(material.test()?, usize::MAX)?;
     let columns = ["alpha", "at the optimum of the surrogate", "best", "difference", "sup 1", "sup 2", "bound"];
     for (name, measure_name, measure, spec) in surrogates {
         let title = format!(

@@ -187,8 +187,8 @@ fn claims(sigmas: &[f64], of_sigma: &[Errors]) -> Vec<Claim> {
     let error = ("|D(rank) - D(expected rank)|", discount_error(&[4.0, 0.0], 1.0));
     let judged = Judged::less(error, ("e_1", epsilon_1(2, 4.0, 1.0)));
     claims.push(Claim::new("Theorem 2, equation (1)", "the same of two documents with delta = 4 sigma", judged));
-    let errors = |(sigma, of): (&f64, &Errors)| (format!("sigma = {sigma}"), of.bounded[0].errors().to_vec());
-    let downwards = sigmas.iter().zip(of_sigma).rev().map(errors);
+    let downwards = sigmas.iter().zip(of_sigma).rev();
+    let downwards = downwards.map(|(sigma, of)| (format!("sigma = {sigma}"), &of.bounded[0].errors));
     let claim = "the smaller sigma, the closer SoftNDCG is to NDCG (rho from the largest down)";
     claims.push(Claim::new("section VI", claim, falls(downwards)));
     claims
@@ -317,7 +317,7 @@ mod tests {
         let query = ScoredQuery { scores: vec![3.0, 2.0, 1.0], labels: vec![0.0, 1.0, 0.0] };
         let bound = query.theorem_2(0.1, Form::Corrected);
         let subject = Subject { origin: String::new(), queries: vec![query] };
-        let error = errors(&subject, &exact(&subject).unwrap(), 0.5).unwrap().bounded[0].errors()[0];
+        let error = errors(&subject, &exact(&subject).unwrap(), 0.5).unwrap().bounded[0].errors[0];
         let mut found = Bounded::default();
         found.add(error, bound, 1.0);
         assert_eq!(Bounded::judge(&[found], "queries").verdict, Verdict::Fails);
