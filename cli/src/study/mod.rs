@@ -20,8 +20,7 @@ mod verdict;
 
 pub(crate) use entry::{Domain, Over, Parameter, StudyEntry};
 pub(crate) use findings::{About, Claim, Curves, Findings, StudyReport, Table};
-pub(crate) use source::{RunSubject, Runs, ScoredQuery, Source, Subject};
-pub(crate) use training::Material;
+pub(crate) use source::{Material, RunSubject, Runs, ScoredQuery, Source, Subject};
 pub(crate) use verdict::Verdict;
 
 // What a study needs: it takes all of this with `use super::*`.

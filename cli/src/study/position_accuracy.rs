@@ -97,12 +97,8 @@ fn of_documents(of: &[Errors], source: &str, claim: &str) -> Claim {
     Claim::new(source, claim, Bounded::judge(of.iter().map(|errors| &errors.documents), "positions"))
 }
 
-fn example() -> Vec<f64> {
-    TABLE_1.iter().map(|(score, _)| *score).collect()
-}
-
 fn table_1() -> Table {
-    let (approximate, ranks) = positions(&example(), 100.0, Step::Logistic);
+    let (approximate, ranks) = positions(&TABLE_1.map(|(score, _)| score), 100.0, Step::Logistic);
     let row = |(x, (score, published)): (usize, &(f64, f64))| {
         (format!("x{}", x + 1), [*score, ranks[x], approximate[x], *published].map(Some))
     };
@@ -112,7 +108,7 @@ fn table_1() -> Table {
 
 /// Checks Table 1 and the numbers that section 5 derives from it.
 fn worked_example() -> Result<Vec<Claim>> {
-    let scores = example();
+    let scores = TABLE_1.map(|(score, _)| score);
     let (approximate, _) = positions(&scores, 100.0, Step::Logistic);
     let printed = || approximate.iter().zip(TABLE_1.map(|(_, published)| published));
     let verdicts = printed().map(|(found, published)| Judged::printed(*found, published, 5).verdict);

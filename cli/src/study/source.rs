@@ -5,6 +5,8 @@
 //! query are scored by the ranker of the fold that tested the query. So no ranker is judged by its training queries. If a
 //! run has several seeds, only the first one is used.
 
+use std::path::Path;
+
 use burn_rank::data::RankingDataset;
 use burn_rank::json::Value;
 use burn_rank::loss::{LossSpec, explain};
@@ -13,8 +15,25 @@ use burn_rank::workbench::label;
 use chacha20::ChaCha8Rng;
 use rand::RngExt;
 
-use super::{Material, Result, random};
-use crate::experiment::{ExperimentError, KeptRun};
+use super::{Result, random};
+use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, KeptRun, Split};
+
+/// The data on which a study trains and tests rankers.
+#[derive(Debug, Clone)]
+pub struct Material {
+    /// Where the data come from, as shown in messages and tables.
+    pub(super) origin: String,
+    pub(super) split: Split,
+    /// The configuration, whose learner and loss a study replaces with its own.
+    pub(super) config: ExperimentConfig,
+}
+
+impl Material {
+    /// Takes the data of a split from a configuration of `train` or from a run.
+    pub fn new(from: &Path, config: &Experiment, split: Split) -> Self {
+        Self { origin: format!("{}, fold {}", from.display(), split.fold), split, config: config.config.clone() }
+    }
+}
 
 /// The data that a study examines.
 #[derive(Debug, Clone)]
@@ -282,7 +301,6 @@ pub(super) mod tests {
     use burn_rank::workbench::json::json;
 
     use super::*;
-    use crate::experiment::{Experiment, Split};
 
     /// Returns runs with the given learners, losses, cut-offs and scored test queries.
     pub(in crate::study) fn runs(of: &[(&str, Option<&str>, Option<usize>, Subject)]) -> Runs {
@@ -297,10 +315,7 @@ pub(super) mod tests {
             cut_off: *cut_off,
             subject: subject.clone(),
         };
-        Runs {
-            runs: of.iter().map(run).collect(),
-            material: Material::new(std::path::Path::new("a test"), &config, split),
-        }
+        Runs { runs: of.iter().map(run).collect(), material: Material::new(Path::new("a test"), &config, split) }
     }
 
     #[test]

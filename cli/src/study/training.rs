@@ -1,36 +1,19 @@
 //! Trains rankers for studies, on data from a configuration or on generated data.
 
-use std::path::Path;
-
 use burn_rank::data::{Normalizer, SynthConfig};
 use burn_rank::json::{Map, Value, from_value};
 use burn_rank::loss::explain;
 
 use super::source::{has_something_to_rank, wide};
 use super::*;
-use crate::experiment::{Experiment, ExperimentConfig, Fit, FitOptions, Split, fit};
+use crate::experiment::{Experiment, Fit, FitOptions, Split, fit};
 
 /// The number of generated queries for training, validation and test.
 const QUERIES: [usize; 3] = [80, 40, 160];
 /// The number of generated queries for training, validation and test in a quick study.
 const QUICK: [usize; 3] = [16, 8, 24];
 
-/// The data on which a study trains and tests rankers.
-#[derive(Debug, Clone)]
-pub struct Material {
-    /// Where the data come from, as shown in messages and tables.
-    pub(super) origin: String,
-    pub(super) split: Split,
-    /// The configuration, whose learner and loss a study replaces with its own.
-    config: ExperimentConfig,
-}
-
 impl Material {
-    /// Takes the data of a split from a configuration of `train` or from a run.
-    pub fn new(from: &Path, config: &Experiment, split: Split) -> Self {
-        Self { origin: format!("{}, fold {}", from.display(), split.fold), split, config: config.config.clone() }
-    }
-
     /// Takes the data from the source, or generates them.
     pub(super) fn of(setting: &Setting) -> Result<Self> {
         let counts @ [train, validation, test] = match setting.source {
