@@ -16,7 +16,7 @@ use crate::experiment::{
 };
 use crate::page::{Table, indented, wrapped};
 use crate::report::{studies_page, study_page, study_table};
-use crate::study::{Runs, STUDIES, Source, StudyEntry, StudyOptions, StudyReport, Subject, Training, find};
+use crate::study::{Material, Over, Runs, STUDIES, Source, StudyEntry, StudyReport, Subject, find};
 
 /// The argument that selects all studies.
 const ALL: &str = "all";
@@ -69,9 +69,6 @@ pub struct StudyArgs {
     pub(super) scoring: input::ScoringArgs,
 }
 
-/// A parameter's name, if given, and its values; without a name, they belong to the study's first parameter.
-type Over = (Option<String>, Vec<f64>);
-
 fn over(text: &str) -> Result<Over> {
     let (name, values) = match text.split_once('=') {
         Some((name, values)) => (Some(name.trim().to_string()), values),
@@ -106,7 +103,7 @@ impl StudyArgs {
                 work.done(done);
                 work.now(what);
             };
-            reports.push(study.run(&source, &StudyOptions { over: &over, quick: self.quick, progress })?);
+            reports.push(study.run(&source, &over, self.quick, progress)?);
         }
         let record = if all { json!({ "studies": reports }) } else { json!(reports[0]) };
         let texts = || reports.iter().map(text).collect::<Vec<_>>().join("\n");
@@ -158,7 +155,7 @@ impl StudyArgs {
             (None, Some(path), []) => {
                 let config = Experiment::from_document(&Document::read(path, &[])?)?;
                 let split = config.data.split(config.seed)?;
-                Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
+                Ok(Source::Training(Box::new(Material::new(path, &config, split))))
             }
             (None, None, [_, ..]) if self.runs().all(|run| KeptRun::is_in(run)) => {
                 let device = self.scoring.device()?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::{Cartesian2d, ChartBuilder, ChartContext, IntoFont, SVGBackend, ShapeStyle, TextStyle};
 
-use super::{Area, Ink, px};
+use super::{Drawn, Ink, px, svg};
 
 /// The font size of all text, in pixels.
 const FONT: u32 = 13;
@@ -48,18 +48,13 @@ impl Axis {
         let (first, last) = (around.from.ceil(), around.to.floor());
         let every = ((last - first) / most as f64).ceil().max(1.0);
         let count = ((last - first) / every).floor();
-        let ticks: Vec<(f64, String)> = match count >= 1.0 {
-            true => (0..=count as usize).map(|i| first + i as f64 * every).map(|at| (at, power_label(at, 1))).collect(),
-            false => [1, 2, 5]
-                .into_iter()
-                .flat_map(|factor| {
-                    let powers = around.from.floor() as i64..=around.to.floor() as i64;
-                    powers.map(move |power| (power as f64, factor))
-                })
-                .map(|(power, factor)| (power + f64::from(factor).log10(), power_label(power, factor)))
-                .filter(|(at, _)| (around.from..=around.to).contains(at))
-                .collect(),
+        let (factors, powers): (&[u32], Vec<f64>) = match count >= 1.0 {
+            true => (&[1], (0..=count as usize).map(|i| first + i as f64 * every).collect()),
+            false => (&[1, 2, 5], (first as i64 - 1..=last as i64).map(|power| power as f64).collect()),
         };
+        let label = |power: f64, factor: u32| (power + f64::from(factor).log10(), power_label(power, factor));
+        let labels = factors.iter().flat_map(|&factor| powers.iter().map(move |&power| label(power, factor)));
+        let ticks = labels.filter(|(at, _)| (around.from..=around.to).contains(at)).collect();
         Self { ticks, ..around }
     }
 
@@ -114,11 +109,8 @@ impl ValueFormatter<f64> for Axis {
 /// Returns the smallest number that is at least `least` and is 1, 2 or 5 times a power of ten.
 fn step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
-    [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|factor| factor * power)
-        .find(|step| *step >= least * (1.0 - 1e-9))
-        .unwrap_or(least)
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+    steps.into_iter().find(|step| *step >= least * (1.0 - 1e-9)).unwrap_or(least)
 }
 
 /// Formats a label with as many decimals as the step between labels requires. Uses scientific notation for large
@@ -179,35 +171,39 @@ pub(super) enum Grid {
     Vertical,
 }
 
-/// Draws both axes, and the title `x_name` below the horizontal one.
-pub(super) fn axes<'a, 'b>(
-    area: &'b Area<'a>,
-    x: &Axis,
-    y: &Axis,
+/// Returns a plot as SVG with a width and a height in pixels: both axes with the title `x_name` below the horizontal one,
+/// and the shapes that `draw` adds. `label` describes the plot to readers who cannot see it.
+pub(super) fn plotted(
+    (width, height): (u32, u32),
+    label: &str,
+    [x, y]: [&Axis; 2],
     x_name: &str,
     grid: Grid,
-) -> Result<Chart<'a, 'b>, Box<dyn std::error::Error>> {
-    let mut chart = ChartBuilder::on(area)
-        .margin_top(px(8))
-        .margin_right(px(16))
-        .x_label_area_size(px(if x_name.is_empty() { 26 } else { 46 }))
-        .y_label_area_size(px(y.label_width() + 14))
-        .build_cartesian_2d(x.clone(), y.clone())?;
-    let mut mesh = chart.configure_mesh();
-    match grid {
-        Grid::Horizontal => mesh.disable_x_mesh(),
-        Grid::Vertical => mesh.disable_y_mesh(),
-    };
-    if !x_name.is_empty() {
-        mesh.x_desc(x_name);
-    }
-    mesh.bold_line_style(stroke(Ink::Grid, 1))
-        .axis_style(stroke(Ink::Axis, 1))
-        .label_style(text())
-        .axis_desc_style(text())
-        .set_all_tick_mark_size(px(4))
-        .draw()?;
-    Ok(chart)
+    draw: impl FnOnce(&mut Chart) -> Drawn,
+) -> String {
+    svg(width, height, label, |area| {
+        let mut chart = ChartBuilder::on(area)
+            .margin_top(px(8))
+            .margin_right(px(16))
+            .x_label_area_size(px(if x_name.is_empty() { 26 } else { 46 }))
+            .y_label_area_size(px(y.label_width() + 14))
+            .build_cartesian_2d(x.clone(), y.clone())?;
+        let mut mesh = chart.configure_mesh();
+        match grid {
+            Grid::Horizontal => mesh.disable_x_mesh(),
+            Grid::Vertical => mesh.disable_y_mesh(),
+        };
+        if !x_name.is_empty() {
+            mesh.x_desc(x_name);
+        }
+        mesh.bold_line_style(stroke(Ink::Grid, 1))
+            .axis_style(stroke(Ink::Axis, 1))
+            .label_style(text())
+            .axis_desc_style(text())
+            .set_all_tick_mark_size(px(4))
+            .draw()?;
+        draw(&mut chart)
+    })
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use burn_rank::workbench::text::shortened;
 use plotters::prelude::{Circle, PathElement, Rectangle};
 
-use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
-use super::{Ink, Plot, px, svg};
+use super::axis::{Axis, DATA, Grid, fill, plotted, stroke};
+use super::{Ink, Plot, px};
 
 /// Bins of a histogram.
 const BINS: usize = 20;
@@ -13,16 +13,8 @@ const BINS: usize = 20;
 /// The largest number of bars of differences. If there are more values, an evenly spaced selection is drawn.
 const MOST: usize = 300;
 
-/// Bars in the same color, one for each category.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Group {
-    /// Name in a legend.
-    pub name: String,
-    /// The subject of the bars, which determines their color.
-    pub ink: Ink,
-    /// The height of each category's bar.
-    pub shares: Vec<f64>,
-}
+/// Bars in the same color: their subject, and the height of each category's bar.
+pub type Group = (Ink, Vec<f64>);
 
 /// Bars on common axes.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,10 +44,10 @@ impl Bars {
 
     fn clusters(x: Axis, groups: &[Group]) -> Self {
         let width = 0.8 / groups.len().max(1) as f64;
-        let bars = groups.iter().enumerate().flat_map(|(g, group)| {
+        let bars = groups.iter().enumerate().flat_map(|(g, (ink, shares))| {
             let left = move |category: usize| category as f64 - 0.4 + g as f64 * width;
-            let bar = move |(category, &share)| (left(category), left(category) + width, share, group.ink);
-            group.shares.iter().enumerate().map(bar)
+            let bar = move |(category, &share)| (left(category), left(category) + width, share, *ink);
+            shares.iter().enumerate().map(bar)
         });
         Self::upward(x, bars.collect())
     }
@@ -71,10 +63,9 @@ impl Bars {
     /// Creates a histogram of `values`, which must all be finite, with a vertical line at `mark`. The horizontal axis
     /// covers 0 to 1 if all values lie in this range.
     pub fn histogram(values: &[f64], ink: Ink, mark: f64) -> Self {
-        let x = if values.iter().all(|value| (0.0..=1.0).contains(value)) {
-            Axis::between(0.0, 1.0, 5)
-        } else {
-            Axis::around(values.iter().copied(), 0.05, 5)
+        let x = match values.iter().all(|value| (0.0..=1.0).contains(value)) {
+            true => Axis::between(0.0, 1.0, 5),
+            false => Axis::around(values.iter().copied(), 0.05, 5),
         };
         let width = (x.to - x.from) / BINS as f64;
         let mut counts = [0usize; BINS];
@@ -114,12 +105,10 @@ impl Bars {
 
 impl Plot for Bars {
     fn drawn(&self, width: u32, label: &str) -> String {
-        svg(width, 240, label, |area| {
-            let mut chart = axes(area, &self.x, &self.y, &self.x_name, Grid::Horizontal)?;
-            let drawn = self.bars.iter().filter(|(_, _, height, _)| *height != 0.0);
-            chart.draw_series(
-                drawn.map(|&(from, to, height, ink)| Rectangle::new([(from, 0.0), (to, height)], fill(ink))),
-            )?;
+        plotted((width, 240), label, [&self.x, &self.y], &self.x_name, Grid::Horizontal, |chart| {
+            let bars = self.bars.iter().filter(|(_, _, height, _)| *height != 0.0);
+            let bars = bars.map(|&(from, to, height, ink)| Rectangle::new([(from, 0.0), (to, height)], fill(ink)));
+            chart.draw_series(bars)?;
             for (ends, width) in &self.marks {
                 chart.draw_series([PathElement::new(ends.to_vec(), stroke(Ink::Mark, *width))])?;
             }
@@ -150,10 +139,7 @@ impl Dot {
 
     /// Adds an error bar that extends by `error` to both sides, if there is an error.
     pub fn with_error(self, error: Option<f64>) -> Self {
-        match error.filter(|error| error.is_finite()) {
-            Some(error) => self.with_interval(self.at - error, self.at + error),
-            None => self,
-        }
+        error.map_or(self, |error| self.with_interval(self.at - error, self.at + error))
     }
 
     /// Adds a bar from `low` to `high`.
@@ -182,27 +168,23 @@ pub struct Rows {
 
 impl Plot for Rows {
     fn drawn(&self, width: u32, label: &str) -> String {
-        let dots = || self.rows.iter().flat_map(|row| &row.dots).filter(|dot| dot.at.is_finite());
-        let ends = dots().flat_map(|dot| <[f64; 2]>::from(dot.interval.unwrap_or((dot.at, dot.at))));
+        let is_drawn = |dot: &&Dot| dot.at.is_finite();
+        let dots = self.rows.iter().flat_map(|row| &row.dots).filter(is_drawn);
+        let ends = dots.flat_map(|dot| <[f64; 2]>::from(dot.interval.unwrap_or((dot.at, dot.at))));
         let x = Axis::around(ends.chain(self.zero.then_some(0.0)), 0.05, 7);
         // The vertical axis points up, but the rows are read from the top down.
         let most = (width as usize) / CHARACTER;
         let names: Vec<String> = self.rows.iter().rev().map(|row| shortened(&row.name, most)).collect();
         let y = Axis::places(0.0, &names, names.len());
         let height = 40 + ROW * self.rows.len().max(1) as u32;
-        svg(width, height, label, |area| {
-            let mut chart = axes(area, &x, &y, "", Grid::Vertical)?;
+        plotted((width, height), label, [&x, &y], "", Grid::Vertical, |chart| {
             if self.zero {
                 chart.draw_series([PathElement::new(vec![(0.0, y.from), (0.0, y.to)], stroke(Ink::Mark, 1))])?;
             }
             for (i, row) in self.rows.iter().rev().enumerate() {
                 let height = i as f64;
-                for dot in row.dots.iter().filter(|dot| dot.at.is_finite()) {
-                    let (from, to) = match dot.interval {
-                        Some(interval) => interval,
-                        None if self.zero => (0.0, dot.at),
-                        None => (dot.at, dot.at),
-                    };
+                for dot in row.dots.iter().filter(is_drawn) {
+                    let (from, to) = dot.interval.unwrap_or((if self.zero { 0.0 } else { dot.at }, dot.at));
                     let line = vec![(from, height), (to, height)];
                     chart.draw_series([PathElement::new(line, stroke(dot.ink, DATA))])?;
                     chart.draw_series([Circle::new((dot.at, height), px(5), fill(dot.ink))])?;
@@ -232,8 +214,7 @@ mod tests {
 
     #[test]
     fn groups_stand_beside_each_other() {
-        let group = |ink, shares| Group { name: String::new(), ink, shares };
-        let groups = [group(Ink::Train, vec![0.5, 0.5]), group(Ink::Test, vec![0.25, 0.75])];
+        let groups = [(Ink::Train, vec![0.5, 0.5]), (Ink::Test, vec![0.25, 0.75])];
         let bars = Bars::grouped(vec!["0".into(), "1".into()], &groups);
         assert_eq!(counts(&bars), [(-0.4, 0.5), (0.6, 0.5), (0.0, 0.25), (1.0, 0.75)]);
     }

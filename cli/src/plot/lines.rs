@@ -3,8 +3,8 @@
 use plotters::prelude::{Circle, LineSeries, PathElement};
 use serde::{Deserialize, Serialize};
 
-use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
-use super::{Ink, Plot, px, svg};
+use super::axis::{Axis, DATA, Grid, fill, plotted, stroke};
+use super::{Ink, Plot, px};
 
 /// A line with at most this number of points has a dot at each point.
 const MARKED_POINTS: usize = 40;
@@ -40,6 +40,14 @@ impl Scale {
             Scale::Log => f64::NAN,
         }
     }
+
+    /// Returns an axis that covers these positions.
+    fn axis(self, positions: impl Iterator<Item = f64>, room: f64, most: usize) -> Axis {
+        match self {
+            Scale::Linear => Axis::around(positions, room, most),
+            Scale::Log => Axis::powers(positions, room, most),
+        }
+    }
 }
 
 /// Curves on common axes.
@@ -72,12 +80,8 @@ impl Plot for Lines {
         let xs: Vec<f64> = all().map(|(x, _)| x).chain(marks.iter().copied()).collect();
         let x = across(&xs, self.x_labels.as_deref(), self.across, 0.02);
         let ys = all().map(|(_, y)| y).chain(self.heights.iter().map(|height| self.upward.place(*height)));
-        let y = match self.upward {
-            Scale::Log => Axis::powers(ys, 0.05, 5),
-            Scale::Linear => Axis::around(ys, 0.05, 5),
-        };
-        svg(width, 280, label, |area| {
-            let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
+        let y = self.upward.axis(ys, 0.05, 5);
+        plotted((width, 280), label, [&x, &y], &self.x_name, Grid::Horizontal, |chart| {
             for &mark in marks.iter().filter(|mark| mark.is_finite()) {
                 let ends = vec![(mark, y.from), (mark, y.to)];
                 chart.draw_series([PathElement::new(ends, stroke(Ink::Mark, 1))])?;
@@ -98,12 +102,11 @@ impl Plot for Lines {
 
 /// Returns the horizontal axis for points at these places, with room at both ends.
 fn across(xs: &[f64], labels: Option<&[String]>, scale: Scale, room: f64) -> Axis {
-    let around = || Axis::around(xs.iter().copied(), room, 6);
-    match (labels, scale) {
-        (Some(labels), _) => Axis::places(1.0, labels, 8),
-        (None, Scale::Log) => Axis::powers(xs.iter().copied(), room, 6),
-        (None, Scale::Linear) if xs.iter().all(|x| x.fract() == 0.0) => around().whole(),
-        (None, Scale::Linear) => around(),
+    let axis = scale.axis(xs.iter().copied(), room, 6);
+    match labels {
+        Some(labels) => Axis::places(1.0, labels, 8),
+        None if scale == Scale::Linear && xs.iter().all(|x| x.fract() == 0.0) => axis.whole(),
+        None => axis,
     }
 }
 
@@ -139,8 +142,7 @@ impl Plot for Scatter {
         let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
         let x = across(&xs, self.x_labels.as_deref(), self.across, 0.04);
         let y = Axis::around(points.iter().map(|point| point.y), 0.05, 5);
-        svg(width, 240, label, |area| {
-            let mut chart = axes(area, &x, &y, &self.x_name, Grid::Horizontal)?;
+        plotted((width, 240), label, [&x, &y], &self.x_name, Grid::Horizontal, |chart| {
             chart.draw_series(points.iter().map(|point| Circle::new((point.x, point.y), px(4), fill(point.ink))))?;
             Ok(())
         })

@@ -11,6 +11,7 @@ mod lines;
 pub use bars::{Bars, Dot, Group, Row, Rows};
 pub use lines::{Line, Lines, Point, Scale, Scatter};
 
+use burn_rank::workbench::text::escape_markup;
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
 use plotters::style::RGBColor;
@@ -23,7 +24,6 @@ const UNITS: u32 = 10;
 pub const WIDTH: u32 = 480;
 pub const WHOLE_WIDTH: u32 = 1000;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// A plot, which can be drawn at several widths.
@@ -37,11 +37,9 @@ pub fn standalone(plot: &dyn Plot, label: &str) -> String {
     let svg = plot.drawn(STANDALONE_WIDTH, label);
     let size = svg.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| rest.split_once('"')).map_or("", |(size, _)| size);
     let (width, height) = size.split_once(' ').unwrap_or_default();
-    let pixels = |units: &str| units.parse::<u32>().unwrap_or_default() / UNITS;
+    let [width, height] = [width, height].map(|units| units.parse::<u32>().unwrap_or_default() / UNITS);
     let root = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\"",
-        pixels(width),
-        pixels(height)
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\""
     );
     to_colors(&svg.replacen("<svg class=\"plot\"", &root, 1))
 }
@@ -56,7 +54,7 @@ fn px(pixels: u32) -> u32 {
 
 /// Returns a plot as SVG that is `width` by `height` pixels large and contains the shapes that `draw` adds. `label`
 /// describes the plot to readers who cannot see it.
-fn svg(width: u32, height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
+fn svg(width: u32, height: u32, label: &str, draw: impl FnOnce(&DrawingArea<SVGBackend, Shift>) -> Drawn) -> String {
     let mut drawn = String::new();
     {
         let area = SVGBackend::with_string(&mut drawn, (px(width), px(height))).into_drawing_area();
@@ -64,13 +62,8 @@ fn svg(width: u32, height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) 
     }
     // The first line opens an element with plotters' fixed size and a namespace that HTML does not need.
     let shapes = drawn.split_once('\n').map_or("", |(_, shapes)| shapes);
-    format!(
-        "<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n{}",
-        px(width),
-        px(height),
-        burn_rank::workbench::text::escape_markup(label),
-        to_classes(shapes)
-    )
+    let (width, height, label, shapes) = (px(width), px(height), escape_markup(label), to_classes(shapes));
+    format!("<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">\n{shapes}")
 }
 
 /// The subject of a line or an area.
@@ -130,25 +123,29 @@ impl Ink {
     }
 }
 
+/// Replaces one attribute of each ink by another, for strokes and for fills.
+fn replaced(svg: &str, one: fn(&str, Ink) -> String, other: fn(&str, Ink) -> String) -> String {
+    let attributes = Ink::ALL.iter().flat_map(|(ink, ..)| ["stroke", "fill"].map(|what| (what, *ink)));
+    attributes.fold(svg.to_string(), |svg, (what, ink)| svg.replace(&one(what, ink), &other(what, ink)))
+}
+
 /// Replaces the CSS class of each ink with its color in the light scheme of pages.
 fn to_colors(svg: &str) -> String {
-    Ink::ALL.iter().fold(svg.to_string(), |svg, (_, name, color)| {
-        let replaced =
-            |svg: String, what: &str| svg.replace(&format!("class=\"{what}-{name}\""), &format!("{what}=\"{color}\""));
-        replaced(replaced(svg, "stroke"), "fill")
-    })
+    replaced(svg, class, |what, ink| format!("{what}=\"{}\"", Ink::ALL[ink as usize].2))
 }
 
 /// Replaces the placeholder color of each ink with a CSS class.
 fn to_classes(shapes: &str) -> String {
     let plain = shapes.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
-    Ink::ALL.iter().fold(plain, |shapes, (ink, name, _)| {
+    let placeholder = |what: &str, ink: Ink| {
         let RGBColor(r, g, b) = ink.color();
-        let replaced = |shapes: String, what: &str| {
-            shapes.replace(&format!("{what}=\"#{r:02X}{g:02X}{b:02X}\""), &format!("class=\"{what}-{name}\""))
-        };
-        replaced(replaced(shapes, "stroke"), "fill")
-    })
+        format!("{what}=\"#{r:02X}{g:02X}{b:02X}\"")
+    };
+    replaced(&plain, placeholder, class)
+}
+
+fn class(what: &str, ink: Ink) -> String {
+    format!("class=\"{what}-{}\"", ink.name())
 }
 
 #[cfg(test)]
@@ -170,7 +167,7 @@ mod tests {
             upward: Scale::Linear,
             heights: vec![],
         };
-        let group = |shares| Group { name: "a".into(), ink: Ink::Test, shares };
+        let group = |shares| (Ink::Test, shares);
         let point = |x, y| Point { x, y, ink: Ink::Mark };
         let scatter = |points| Scatter { x_name: "key".into(), points, x_labels: None, across: Scale::Linear };
         let logarithmic = |points| Lines { across: Scale::Log, upward: Scale::Log, ..lines(vec![line(points)]) };

@@ -1,61 +1,75 @@
-//! The parts that every page has: title, key figures, configuration and provenance.
+//! The parts that every page has: title, conclusion, key figures, configuration and provenance.
 
 use burn_rank::json::Value;
 use burn_rank::measure::Convention;
 use burn_rank::workbench::ranker::Versions;
 use burn_rank::workbench::registry::LEARNERS;
+use burn_rank::workbench::text::escape_markup;
 
-use crate::experiment::{RunRecord, without_nulls};
+use crate::experiment::{Measures, RunRecord, without_nulls};
 use crate::number;
-use crate::page::{Html, Table, element, note, section};
+use crate::page::{Cell, Html, Table, element, note, section, with_error};
 
-/// The title and the content of a page, without the HTML header and the style sheet.
-pub(super) struct Frame {
-    pub(super) command: &'static str,
-    pub(super) name: String,
-    pub(super) body: Html,
+pub(super) const STYLE: &str = include_str!("style.css");
+
+/// Builds a page: the title, the conclusion, the description and the key figures, then the sections. The HTML of the
+/// page has a style sheet and loads nothing.
+pub(super) fn page(
+    command: &str,
+    name: &str,
+    conclusion: Html,
+    description: &str,
+    facts: impl IntoIterator<Item = Html>,
+    sections: impl IntoIterator<Item = Html>,
+) -> String {
+    let facts = facts.into_iter().collect::<Html>().within("dl", &[("class", "facts")]);
+    let eyebrow = Html::text(format!("burn-rank {command}")).within("p", &[("class", "eyebrow")]);
+    let description = if description.is_empty() { Html::default() } else { element("p", description) };
+    let top = eyebrow.then(element("h1", name)).then(conclusion).then(description).then(facts);
+    let body = element("header", top).then(element("main", sections.into_iter().collect::<Html>()));
+    let title = escape_markup(&format!("{name} \u{b7} burn-rank {command}"));
+    // The policy keeps a browser from loading anything, and the empty icon keeps it from asking for one.
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\" />\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n\
+         <meta name=\"color-scheme\" content=\"light dark\" />\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;; \
+         style-src &#39;unsafe-inline&#39;; img-src data:\" />\n\
+         <link rel=\"icon\" href=\"data:,\" />\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <body>\n{body}\n</body>\n</html>\n"
+    )
 }
 
-/// One key figure at the top of the page.
-pub(super) struct Fact {
-    pub(super) name: Html,
-    pub(super) value: Html,
-    pub(super) note: String,
+/// Builds a key figure for the top of a page.
+pub(super) fn fact(name: impl Into<Html>, value: impl Into<Html>, note: impl Into<Html>) -> Html {
+    let value = value.into().then(element("span", note));
+    element("dt", name).then(element("dd", value)).within("div", &[])
 }
 
-impl Fact {
-    pub(super) fn new(name: impl Into<Html>, value: impl Into<Html>, note: impl Into<String>) -> Self {
-        Self { name: name.into(), value: value.into(), note: note.into() }
-    }
-}
-
-/// Returns the total time of a run and its peak memory, as a key figure.
-pub(super) fn cost(record: &RunRecord) -> Fact {
+/// Builds the key figure of a run's total time and its peak memory.
+pub(super) fn cost(record: &RunRecord) -> Html {
     let memory = record.peak_memory_mib.map(|mib| format!(", {} at most", number::memory(mib))).unwrap_or_default();
-    Fact::new("time", number::seconds(record.total_seconds), format!("on {}{memory}", record.device))
+    fact("time", number::seconds(record.total_seconds), format!("on {}{memory}", record.device))
 }
 
-impl Frame {
-    /// Builds the content of a page: the title, the conclusion, the description and the key figures, then the sections.
-    pub(super) fn new(
-        command: &'static str,
-        name: &str,
-        conclusion: Html,
-        description: &str,
-        facts: Vec<Fact>,
-        sections: impl IntoIterator<Item = Html>,
-    ) -> Self {
-        let fact = |fact: Fact| {
-            let value = fact.value.then(Html::text(fact.note).within("span", &[]));
-            element("dt", fact.name).then(element("dd", value)).within("div", &[])
-        };
-        let facts = facts.into_iter().map(fact).collect::<Html>().within("dl", &[("class", "facts")]);
-        let eyebrow = Html::text(format!("burn-rank {command}")).within("p", &[("class", "eyebrow")]);
-        let description = if description.is_empty() { Html::default() } else { element("p", description) };
-        let top = eyebrow.then(element("h1", name)).then(conclusion).then(description).then(facts);
-        let body = element("header", top).then(element("main", sections.into_iter().collect::<Html>()));
-        Self { command, name: name.to_string(), body }
-    }
+/// Builds a conclusion. A conclusion that is not `clear` has the color of a warning.
+pub(super) fn conclusion(words: &str, clear: bool) -> Html {
+    Html::text(words).within("p", &[("class", if clear { "verdict clear" } else { "verdict open" })])
+}
+
+/// Puts a title above the content; nothing has none.
+pub(super) fn titled(title: &str, content: Html) -> Html {
+    if content.is_empty() { content } else { element("p", element("strong", title)).then(content) }
+}
+
+/// Builds the cell of a measure with its standard error.
+pub(super) fn named_measure(means: &Measures, errors: &Measures, name: &str) -> Cell {
+    with_error(number::named(means, name), number::named(errors, name))
+}
+
+/// Writes a measure with its standard error, as sentences have it.
+pub(super) fn in_a_sentence(means: &Measures, errors: &Measures, name: &str) -> String {
+    number::measure(number::named(means, name)) + &number::plus_minus(number::named(errors, name))
 }
 
 /// Returns the description in a configuration, or an empty one.

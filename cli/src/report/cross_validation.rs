@@ -2,45 +2,56 @@
 
 use burn_rank::learner::Importance;
 
-use super::{
-    Curves, Fact, Frame, conclusion_of_cross_validation, configuration, convention_in_words, cost, curves, data,
-    description, features, positions, provenance, queries, search,
-};
+use super::*;
 use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, FoldResult, Measures, RunRecord, Standing};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section, with_error};
-use crate::plot::{Dot, Ink, Row, Rows};
 
-pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) -> Frame {
+pub(super) fn page(report: &CrossValidationReport, record: Option<&RunRecord>) -> String {
     let result = &report.result;
-    let folds = || result.folds.iter().map(|fold| fold.fold).zip(&report.details);
-    let per_query: Vec<_> = folds().map(|(fold, of)| (format!("fold {fold}, "), &of.per_query)).collect();
-    let found: Vec<(String, &FitReport)> =
-        folds().filter_map(|(fold, of)| Some((format!("fold {fold}"), of.fits.first()?))).collect();
+    let folds = || result.folds.iter().map(|fold| format!("fold {}", fold.fold)).zip(&report.details);
+    let per_query: Vec<_> = folds().map(|(fold, of)| (format!("{fold}, "), &of.per_query)).collect();
+    let found: Vec<(String, &FitReport)> = folds().filter_map(|(fold, of)| Some((fold, of.fits.first()?))).collect();
     let used: Vec<(String, &Importance)> =
         found.iter().filter_map(|(fold, fit)| Some((fold.clone(), fit.importance.as_ref()?))).collect();
     let names = found.first().map(|(_, fit)| &fit.feature_names[..]).unwrap_or_default();
-    let sets: Vec<_> = folds().map(|(fold, of)| (fold, &of.data)).collect();
-    let ends: Vec<_> =
-        folds().filter_map(|(fold, of)| Some((format!("fold {fold}, "), of.extremes.as_ref()?))).collect();
+    let sets: Vec<_> = result.folds.iter().zip(&report.details).map(|(fold, of)| (fold.fold, &of.data)).collect();
+    let ends: Vec<_> = folds().filter_map(|(fold, of)| Some((format!("{fold}, "), of.extremes.as_ref()?))).collect();
     let normalizer = report.config["normalizer"].as_str().unwrap_or("none");
     let factors: Vec<_> = found.iter().map(|(fold, fit)| (fold.clone(), &fit.positions[..])).collect();
     let sections = [
         section("results", "Results", results(report)),
         grid(report),
         search::search(report),
-        learning_curves(report),
+        learning_curves(report, &found),
         queries::distribution(&per_query, report.selection, &result.convention),
         queries::extremes(&ends, &result.convention),
-        positions::factors(&factors),
+        features::positions(&factors),
         features::weights(&found, normalizer),
         features::importance(&used, names),
         data::of_folds(&sets),
         configuration(&report.config),
         provenance(&report.versions, &result.seeds, &result.convention, record),
     ];
-    let (conclusion, description) = (conclusion_of_cross_validation(report), description(&report.config));
-    Frame::new("cv", &result.name, conclusion, description, facts(report, record), sections)
+    let (concluded, description) = (concluded(report), description(&report.config));
+    about::page("cv", &result.name, concluded, description, facts(report, record), sections)
+}
+
+/// Says which point of the grid is the best, and how good the selected points are on test queries.
+fn concluded(report: &CrossValidationReport) -> Html {
+    let result = &report.result;
+    let selection = report.selection.to_string();
+    let what = match (&result.search, report.points.len()) {
+        (Some(_), _) => ", with the trial that each fold selected",
+        (None, 0 | 1) => "",
+        (None, _) => ", with the point that each fold selected",
+    };
+    let test = format!(
+        "On {} in {}, the mean {selection} is {}{what}.",
+        number::counted(result.queries, "test query"),
+        number::counted(result.folds.len(), "fold"),
+        in_a_sentence(&result.measures, &result.standard_errors, &selection)
+    );
+    let of_grid = report.verdict().map(|(words, decided)| conclusion(&words, decided));
+    of_grid.unwrap_or_default().then(conclusion(&test, true))
 }
 
 /// Returns the word for the setting that each fold selects: `trial` or `point`.
@@ -48,36 +59,26 @@ fn choice(report: &CrossValidationReport) -> &'static str {
     if report.result.search.is_some() { "trial" } else { "point" }
 }
 
-fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Fact> {
+fn facts(report: &CrossValidationReport, record: Option<&RunRecord>) -> Vec<Html> {
     let result = &report.result;
     let selection = report.selection.to_string();
-    let test =
-        with_error(number::named(&result.measures, &selection), number::named(&result.standard_errors, &selection));
+    let test = named_measure(&result.measures, &result.standard_errors, &selection);
     let validation = result.folds.iter().map(|fold| fold.validation).sum::<f64>() / result.folds.len().max(1) as f64;
-    let convention = &result.convention.name;
+    let validation = number::measure(Some(validation));
     let (choices, what) = match &result.search {
         Some(search) => (search.trials, "trial"),
         None => (report.points.len(), "grid point"),
     };
     let fits = result.folds.len() * choices * result.seeds.len();
-    let plan = format!(
-        "{} \u{d7} {} \u{d7} {}",
-        number::counted(result.folds.len(), "fold"),
-        number::counted(choices, what),
-        number::counted(result.seeds.len(), "seed")
-    );
+    let parts = [(result.folds.len(), "fold"), (choices, what), (result.seeds.len(), "seed")];
+    let plan = parts.map(|(count, what)| number::counted(count, what)).join(" \u{d7} ");
+    let convention = format!("{} convention", result.convention.name);
+    let queries = number::counted(result.queries, "query");
+    let at_selected = format!("{convention}, at the selected {}s", choice(report));
     let mut facts = vec![
-        Fact::new(
-            format!("test {selection}"),
-            test,
-            format!("{convention} convention, {}", number::counted(result.queries, "query")),
-        ),
-        Fact::new(
-            format!("{} {selection}", result.selected_on),
-            number::measure(Some(validation)),
-            format!("{convention} convention, at the selected {}s", choice(report)),
-        ),
-        Fact::new("fits", number::count(fits), plan),
+        fact(format!("test {selection}"), test, format!("{convention}, {queries}")),
+        fact(format!("{} {selection}", result.selected_on), validation, at_selected),
+        fact("fits", number::count(fits), plan),
     ];
     facts.extend(record.map(cost));
     facts
@@ -92,7 +93,7 @@ fn results(report: &CrossValidationReport) -> Html {
     let columns = ["fold", "queries", validation.as_str()].into_iter().chain(names.iter().map(|name| name.as_str()));
     let mut table = Table::new(columns);
     let cells = |measures: &Measures, errors: &Measures| -> Vec<Cell> {
-        names.iter().map(|name| with_error(number::named(measures, name), number::named(errors, name))).collect()
+        names.iter().map(|name| named_measure(measures, errors, name)).collect()
     };
     for (fold, details) in result.folds.iter().zip(&report.details) {
         let first = [number::count(details.per_query.queries.len()), number::measure(Some(fold.validation))];
@@ -101,14 +102,13 @@ fn results(report: &CrossValidationReport) -> Html {
     }
     let first = [number::count(result.queries), String::new()].into_iter().map(Cell::from);
     let query_means = report.query_means();
-    let differ = names.iter().any(|name| {
-        let printed = |means| number::measure(number::named(means, name));
-        printed(&query_means) != printed(&result.measures)
-    });
+    let printed = |means: &Measures| names.iter().map(|name| number::measure(number::named(means, name))).collect();
+    let (of_queries, of_folds): (Vec<String>, Vec<String>) = (printed(&query_means), printed(&result.measures));
+    let differ = of_queries != of_folds;
     let name = if differ { "mean of folds" } else { "mean" };
     table.marked_row("total", name, first.chain(cells(&result.measures, &result.standard_errors)));
     if differ {
-        let means = names.iter().map(|name| Cell::number(number::measure(number::named(&query_means, name))));
+        let means = of_queries.into_iter().map(Cell::number);
         table.marked_row("total", "mean of queries", [Cell::default(), Cell::default()].into_iter().chain(means));
     }
 
@@ -120,12 +120,11 @@ fn results(report: &CrossValidationReport) -> Html {
         let validation = validation.map(|at| Dot::new(at, selection_ink));
         Row { name, dots: test.into_iter().chain(validation).collect() }
     };
-    let mut rows: Vec<Row> = result
-        .folds
-        .iter()
-        .map(|f| row(format!("fold {}", f.fold), Some(f.validation), &f.measures, &f.standard_errors))
-        .collect();
-    rows.push(row("mean".to_string(), None, &result.measures, &result.standard_errors));
+    let of_fold = |fold: &FoldResult| {
+        row(format!("fold {}", fold.fold), Some(fold.validation), &fold.measures, &fold.standard_errors)
+    };
+    let mean = row("mean".to_string(), None, &result.measures, &result.standard_errors);
+    let rows = result.folds.iter().map(of_fold).chain([mean]).collect();
     let title = format!("{selection} ({}) by fold", result.convention.name);
     let legend = [
         (Ink::Test, "test, \u{b1} standard error".to_string()),
@@ -193,22 +192,16 @@ fn by_fold(report: &CrossValidationReport, standings: &[Standing]) -> Table {
 }
 
 /// Draws the first seed's learning curves for the setting that each fold selected.
-fn learning_curves(report: &CrossValidationReport) -> Html {
+fn learning_curves(report: &CrossValidationReport, fits: &[(String, &FitReport)]) -> Html {
     let result = &report.result;
-    let fits = || {
-        result.folds.iter().zip(&report.details).filter_map(|(fold, details)| Some((fold.fold, details.fits.first()?)))
-    };
     let curves = Curves {
         config: &report.config,
         selection: report.selection,
         convention: &result.convention,
-        heights: fits().flat_map(|(_, fit)| &fit.history).flat_map(curves::heights).collect(),
+        heights: fits.iter().flat_map(|(_, fit)| &fit.history).flat_map(curves::heights).collect(),
     };
-    let plot = |(fold, fit)| {
-        let title = format!("fold {fold}: {} ({})", report.selection, result.convention.name);
-        curves.measures(fit, title)
-    };
-    let plots: Vec<Figure> = fits().filter(|(_, fit)| fit.history.len() > 1).map(plot).collect();
+    let plot = |(fold, fit): &(String, &FitReport)| curves.measures(fit, format!("{fold}: {}", curves.measure()));
+    let plots: Vec<Figure> = fits.iter().filter(|(_, fit)| fit.history.len() > 1).map(plot).collect();
     if plots.is_empty() {
         return Html::default();
     }

@@ -4,11 +4,8 @@ use burn_rank::json::Value;
 use burn_rank::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
 use burn_rank::measure::{Convention, Measure};
 
-use super::round_word;
+use super::*;
 use crate::experiment::FitReport;
-use crate::number;
-use crate::page::{Figure, Html, Table, details, figures, note};
-use crate::plot::{Ink, Line, Lines};
 
 /// The properties that the curves of all fits in a report share.
 pub(super) struct Curves<'a> {
@@ -24,9 +21,7 @@ impl Curves<'_> {
     pub(super) fn of(&self, fit: &FitReport) -> Html {
         let word = round_word(self.config);
         let title = format!("{} by {}", self.measure(), self.axis(&fit.history));
-        let measures = self.measures(fit, title);
-        let objective = self.objective(fit);
-        figures([measures, objective])
+        figures([self.measures(fit, title), self.objective(fit)])
             .then(self.gap(fit))
             .then(self.explanation(&fit.history))
             .then(self.approximation(fit))
@@ -35,23 +30,22 @@ impl Curves<'_> {
 
     /// Draws the plot of the measures only.
     pub(super) fn measures(&self, fit: &FitReport, title: String) -> Figure {
-        let curve = |ink: Ink, name: String, value: &dyn Fn(&Round) -> Option<f64>| Line {
-            name,
+        let curve = |ink: Ink, name: &str, value: &dyn Fn(&Round) -> Option<f64>| Line {
+            name: name.to_string(),
             ink,
             points: points(&fit.history, value),
         };
-        let lines = [
-            curve(Ink::Surrogate, format!("surrogate{}, training", self.loss()), &surrogate),
+        let mut lines = vec![
+            curve(Ink::Surrogate, &format!("surrogate{}, training", self.loss()), &surrogate),
             // The exact measure next to a surrogate is over the same queries: other queries would add to the gap.
             match fit.history.iter().any(|round| exact_learnable(round).is_some()) {
-                true => curve(Ink::Train, "exact, the same queries".to_string(), &exact_learnable),
-                false => curve(Ink::Train, "exact, training".to_string(), &|round| round.train),
+                true => curve(Ink::Train, "exact, the same queries", &exact_learnable),
+                false => curve(Ink::Train, "exact, training", &|round| round.train),
             },
-            curve(Ink::Validation, "exact, validation".to_string(), &|round| round.validation),
-            curve(Ink::Objective, "bound of the boosted measure, training".to_string(), &bound),
+            curve(Ink::Validation, "exact, validation", &|round| round.validation),
+            curve(Ink::Objective, "bound of the boosted measure, training", &bound),
         ];
-        let lines: Vec<Line> =
-            lines.into_iter().filter(|line| line.points.iter().any(|point| point.1.is_finite())).collect();
+        lines.retain(|line| line.points.iter().any(|point| point.1.is_finite()));
         self.figure(fit, title, lines, self.heights.clone())
     }
 
@@ -64,8 +58,9 @@ impl Curves<'_> {
 
     fn figure(&self, fit: &FitReport, title: String, lines: Vec<Line>, heights: Vec<f64>) -> Figure {
         let mut legend: Vec<(Ink, String)> = lines.iter().map(|line| (line.ink, line.name.clone())).collect();
-        let marks = if fit.best_round > 0 { vec![fit.best_round as f64] } else { vec![] };
+        let mut marks = Vec::new();
         if fit.best_round > 0 {
+            marks.push(fit.best_round as f64);
             legend.push((Ink::Mark, format!("{} selected", round_word(self.config))));
         }
         let (x_name, x_labels) = (self.axis(&fit.history), grid(&fit.history).map(|(_, labels)| labels));
@@ -80,27 +75,22 @@ impl Curves<'_> {
         let last = |value: &dyn Fn(&Round) -> Option<f64>| {
             fit.history[..fit.best_round].iter().rev().find_map(|round| Some((round.round, value(round)?)))
         };
-        let (measured, queries) = match last(&exact_learnable) {
+        let (exact, queries) = match last(&exact_learnable) {
             None => (last(&|round| round.train), "training queries"),
-            measured => (measured, "the same queries"),
+            exact => (exact, "the same queries"),
         };
-        let mut words = vec![format!("At {} {}", round_word(self.config), best.round)];
-        let mut say = |name: &str, value: Option<f64>| {
-            words.extend(value.map(|value| format!("{name} {}", number::measure(Some(value)))));
-        };
-        say("surrogate", surrogate(best));
-        match measured {
-            Some((round, train)) if round == best.round => say(&format!("exact on {queries}"), Some(train)),
-            Some((round, train)) => {
-                say(&format!("exact on {queries} (at {round}, the last measured before)"), Some(train))
-            }
-            None => {}
+        let exact = exact.map(|(round, value)| match round == best.round {
+            true => (format!("exact on {queries}"), value),
+            false => (format!("exact on {queries} (at {round}, the last measured before)"), value),
+        });
+        let surrogate = surrogate(best).map(|value| ("surrogate".to_string(), value));
+        let validation = best.validation.map(|value| ("exact on validation queries".to_string(), value));
+        let words = |(name, value): (String, f64)| format!("{name} {}", number::measure(Some(value)));
+        let values: Vec<String> = [surrogate, exact, validation].into_iter().flatten().map(words).collect();
+        match values.is_empty() {
+            true => Html::default(),
+            false => note(format!("At {} {}: {}.", round_word(self.config), best.round, values.join(", "))),
         }
-        say("exact on validation queries", best.validation);
-        if words.len() == 1 {
-            return Html::default();
-        }
-        note(format!("{}: {}.", words[0], words[1..].join(", ")))
     }
 
     fn explanation(&self, history: &[Round]) -> Html {
@@ -111,22 +101,19 @@ impl Curves<'_> {
             round_word(self.config)
         );
         let paths = path(history).map(|(name, _)| format!(" Curves start again with each {name}.")).unwrap_or_default();
-        let surrogate = match history.iter().any(|round| surrogate(round).is_some()) {
-            true => {
-                let moment = match round_word(self.config) {
-                    "epoch" => ", each measured when the epoch reached it",
-                    _ => "",
-                };
-                let same = match history.iter().any(|round| exact_learnable(round).is_some()) {
-                    true => " \"Exact, the same queries\" is the exact measure on these queries.",
-                    false => "",
-                };
-                format!(
-                    " The surrogate is the mean over the training queries with something to learn{moment}.{same} It \
-                     differs from the exact measure because its ranks are smooth, and differs more if the loss has \
-                     another cut-off or convention."
-                )
-            }
+        let any = |value: fn(&Round) -> Option<f64>| history.iter().any(|round| value(round).is_some());
+        let at_moment = round_word(self.config) == "epoch";
+        let moment = if at_moment { ", each measured when the epoch reached it" } else { "" };
+        let same = match any(exact_learnable) {
+            true => " \"Exact, the same queries\" is the exact measure on these queries.",
+            false => "",
+        };
+        let surrogate = match any(surrogate) {
+            true => format!(
+                " The surrogate is the mean over the training queries with something to learn{moment}.{same} It \
+                 differs from the exact measure because its ranks are smooth, and differs more if the loss has \
+                 another cut-off or convention."
+            ),
             false => " The objective and the measure have different scales, so compare only whether they rise or fall."
                 .to_string(),
         };
@@ -163,7 +150,7 @@ impl Curves<'_> {
     }
 
     /// Returns the selection measure with its convention.
-    fn measure(&self) -> String {
+    pub(super) fn measure(&self) -> String {
         format!("{} ({})", self.selection, self.convention.name)
     }
 

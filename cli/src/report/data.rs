@@ -2,70 +2,46 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::*;
 use crate::experiment::{DataReport, Sets};
-use crate::number;
-use crate::page::{Figure, Html, Table, element, figures, note, section};
-use crate::plot::{Bars, Group, Ink};
+use crate::plot::{Bars, Group};
 
 /// Builds the section on the data of one split.
 pub(super) fn of_split(data: &Sets<DataReport>) -> Html {
-    let has_features = data.train.statistics.features > 0;
-    let mut table = counts("set", has_features);
-    for (name, set) in data.iter() {
-        count_row(&mut table, name, set, has_features);
-    }
     let groups: Vec<Histograms> = data.iter().map(|(name, set)| Histograms::new(name, [set].into_iter())).collect();
-    section("data", "Data", table.html("data").then(histograms(&groups)))
+    let rows = data.iter().map(|(name, set)| (name.to_string(), set));
+    let table = counts("set", data.train.statistics.features > 0, rows);
+    section("data", "Data", table.then(histograms(&groups)))
 }
 
 /// Builds the section on the data of every fold. Together, the test sets of all folds make up the entire data, because
 /// each query is tested once.
 pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
-    let mut table = counts("fold", true);
-    for (fold, data) in folds {
-        for (name, set) in data.iter() {
-            count_row(&mut table, &format!("{fold} {name}"), set, true);
-        }
-    }
+    let rows =
+        folds.iter().flat_map(|(fold, data)| data.iter().map(move |(name, set)| (format!("{fold} {name}"), set)));
     let tests = folds.iter().filter_map(|(_, data)| data.test.as_ref());
     let groups = [Histograms::new("test queries of all folds", tests)];
-    section("data", "Data", table.html("data").then(histograms(&groups)))
+    section("data", "Data", counts("fold", true, rows).then(histograms(&groups)))
 }
 
-/// The column of a table that texts do not have.
-const FEATURES: &str = "features";
-
-fn counts(first: &str, has_features: bool) -> Table {
-    let columns = [
-        first,
-        "queries",
-        "documents",
-        FEATURES,
-        "empty",
-        "with one label only",
-        "shortest, median, longest query",
-        "SHA-256",
-    ];
-    Table::new(columns.into_iter().filter(|&column| has_features || column != FEATURES))
-}
-
-fn count_row(table: &mut Table, name: &str, set: &DataReport, has_features: bool) {
-    let statistics = &set.statistics;
-    let (shortest, median, longest) = statistics.length_range;
-    let counts = [
-        Some(statistics.queries),
-        Some(statistics.documents),
-        has_features.then_some(statistics.features),
-        Some(statistics.empty_queries),
-        Some(statistics.single_label_queries),
-    ];
-    let lengths = [shortest, median, longest].map(number::count).join(", ");
-    let short: String = set.hash.chars().take(8).collect();
-    let hash = element("code", short).within("abbr", &[("title", &set.hash)]);
-    table.row(
-        name,
-        counts.into_iter().flatten().map(|value| Html::text(number::count(value))).chain([Html::text(lengths), hash]),
-    );
+/// Builds a table of sets. Texts have no column of features.
+fn counts<'a>(first: &str, has_features: bool, sets: impl Iterator<Item = (String, &'a DataReport)>) -> Html {
+    let features = has_features.then_some("features");
+    let others = ["empty", "with one label only", "shortest, median, longest query", "SHA-256"];
+    let columns = [first, "queries", "documents"].into_iter().chain(features).chain(others);
+    let mut table = Table::new(columns);
+    for (name, set) in sets {
+        let of = &set.statistics;
+        let features = has_features.then_some(of.features);
+        let others = [of.empty_queries, of.single_label_queries];
+        let counts = [of.queries, of.documents].into_iter().chain(features).chain(others);
+        let (shortest, median, longest) = of.length_range;
+        let lengths = [shortest, median, longest].map(number::count).join(", ");
+        let short: String = set.hash.chars().take(8).collect();
+        let hash = element("code", short).within("abbr", &[("title", &set.hash)]);
+        table.row(name, counts.map(|value| Html::text(number::count(value))).chain([Html::text(lengths), hash]));
+    }
+    table.html("data")
 }
 
 /// Counts of labels and list lengths, which are drawn as percentages.
@@ -99,17 +75,15 @@ fn histograms(sets: &[Histograms]) -> Html {
 
     let labels: BTreeSet<u32> = sets.iter().flat_map(|set| set.labels.keys().copied()).collect();
     let categories: Vec<String> = labels.iter().map(|bits| f32::from_bits(*bits).to_string()).collect();
-    let by_label = sets.iter().map(|set| group(set, &set.labels, labels.iter().copied())).collect::<Vec<_>>();
+    let by_label: Vec<Group> = sets.iter().map(|set| group(set, &set.labels, labels.iter())).collect();
     let by_label = Bars::grouped(categories.clone(), &by_label);
 
-    let known = sets.iter().flat_map(|set| set.lengths.keys().copied());
-    let (low, high) = known.fold((usize::MAX, 0), |(low, high), length| (low.min(length), high.max(length)));
-    let starts: Vec<usize> = std::iter::successors(Some(low.max(1)), |start| start.checked_mul(2))
-        .take_while(|start| *start <= high)
-        .collect();
-    let by_length = sets.iter().map(|set| group(set, &set.lengths, starts.iter().copied())).collect::<Vec<_>>();
-    let names = starts.iter().map(|start| number::count(*start)).collect();
-    let by_length = Bars::ranges(names, &by_length);
+    let known = || sets.iter().flat_map(|set| set.lengths.keys().copied());
+    let (shortest, longest) = (known().min().unwrap_or(usize::MAX), known().max().unwrap_or(0));
+    let starts = std::iter::successors(Some(shortest.max(1)), |start| start.checked_mul(2));
+    let starts: Vec<usize> = starts.take_while(|start| *start <= longest).collect();
+    let by_length: Vec<Group> = sets.iter().map(|set| group(set, &set.lengths, starts.iter())).collect();
+    let by_length = Bars::ranges(starts.iter().copied().map(number::count).collect(), &by_length);
 
     let mut table = Table::new(["documents with label".to_string()].into_iter().chain(categories));
     for set in sets {
@@ -133,8 +107,8 @@ fn histograms(sets: &[Histograms]) -> Html {
 }
 
 /// Converts counts to percentages of all counts in `set`, in the order of `keys`.
-fn group<K: Ord>(set: &Histograms, counts: &BTreeMap<K, usize>, keys: impl Iterator<Item = K>) -> Group {
+fn group<'a, K: Ord + 'a>(set: &Histograms, counts: &BTreeMap<K, usize>, keys: impl Iterator<Item = &'a K>) -> Group {
     let total: usize = counts.values().sum();
-    let share = |key: K| 100.0 * counts.get(&key).copied().unwrap_or(0) as f64 / total.max(1) as f64;
-    Group { name: set.name.clone(), ink: set.ink, shares: keys.map(share).collect() }
+    let share = |key| 100.0 * counts.get(key).copied().unwrap_or(0) as f64 / total.max(1) as f64;
+    (set.ink, keys.map(share).collect())
 }

@@ -1,148 +1,107 @@
 //! A comparison of devices: the tables and remarks that a terminal and a page show, and the page with notes and plots.
 
-use super::{Fact, Frame, conclusion, configuration};
+use super::*;
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section, wrapped};
-use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
+use crate::page::wrapped;
+use crate::plot::Scale;
 use burn_rank::workbench::significance::{Equivalence, EquivalenceVerdict};
 use burn_rank::workbench::text::harmless;
 
 /// A column of a table of devices: its title, and the cell of a device.
 type Column = (&'static str, fn(&DeviceRow) -> Cell);
 
-/// A table with a row for each device: its title and columns.
-struct Layout {
-    title: &'static str,
-    columns: &'static [Column],
-    /// Whether only devices whose training steps were measured have a row.
-    of_steps: bool,
-}
+const QUALITY: &[Column] = &[
+    ("mean", |row| Cell::number(number::measure(row.quality.map(|of| of.mean)))),
+    ("error", |row| Cell::number(number::measure(row.quality.and_then(|of| of.standard_error)))),
+    ("verdict", |row| row.verdict().into()),
+    ("diff", |row| cell(row.equivalence.map(|of| of.difference), number::difference)),
+    ("low", |row| cell(row.equivalence.map(|of| of.interval[0]), number::difference)),
+    ("high", |row| cell(row.equivalence.map(|of| of.interval[1]), number::difference)),
+];
 
-const QUALITY: Layout = Layout {
-    title: "quality by device",
-    columns: &[
-        ("mean", |row| Cell::number(number::measure(row.quality.map(|of| of.mean)))),
-        ("error", |row| Cell::number(number::measure(row.quality.and_then(|of| of.standard_error)))),
-        ("verdict", |row| row.verdict().into()),
-        ("diff", |row| cell(row.equivalence.map(|of| of.difference), number::difference)),
-        ("low", |row| cell(row.equivalence.map(|of| of.interval[0]), number::difference)),
-        ("high", |row| cell(row.equivalence.map(|of| of.interval[1]), number::difference)),
-    ],
-    of_steps: false,
-};
+const FIRST_BATCH: &[Column] = &[
+    ("loss err", |row| cell(row.error.map(|error| error.loss), |error| format!("{error:.1e}"))),
+    ("gradient err", |row| cell(row.error.map(|error| error.gradient), |error| format!("{error:.1e}"))),
+    ("host MiB", |row| whole(row.peak_bytes.host.map(|bytes| (bytes >> 20) as f64))),
+    ("device MiB", |row| whole(row.peak_bytes.device.map(|bytes| (bytes >> 20) as f64))),
+];
 
-const FIRST_BATCH: Layout = Layout {
-    title: "errors of the first batch, and memory, by device",
-    columns: &[
-        ("loss err", |row| cell(row.error.map(|error| error.loss), |error| format!("{error:.1e}"))),
-        ("gradient err", |row| cell(row.error.map(|error| error.gradient), |error| format!("{error:.1e}"))),
-        ("host MiB", |row| whole(row.peak_bytes.host.map(|bytes| (bytes >> 20) as f64))),
-        ("device MiB", |row| whole(row.peak_bytes.device.map(|bytes| (bytes >> 20) as f64))),
-    ],
-    of_steps: false,
-};
+const SPEED: &[Column] = &[
+    ("train docs/s", |row| whole(row.train_documents_per_second)),
+    ("score docs/s", |row| whole(row.score_documents_per_second)),
+    ("target", |row| cell(row.seconds_to_target, duration)),
+    ("open", |row| cell(row.seconds.open, duration)),
+    ("compile", |row| cell(row.seconds.compile, duration)),
+    ("round", |row| cell(row.seconds.round, duration)),
+];
 
-const SPEED: Layout = Layout {
-    title: "speed by device, in documents per second, and times",
-    columns: &[
-        ("train docs/s", |row| whole(row.train_documents_per_second)),
-        ("score docs/s", |row| whole(row.score_documents_per_second)),
-        ("target", |row| cell(row.seconds_to_target, duration)),
-        ("open", |row| cell(row.seconds.open, duration)),
-        ("compile", |row| cell(row.seconds.compile, duration)),
-        ("round", |row| cell(row.seconds.round, duration)),
-    ],
-    of_steps: false,
-};
+const STEP: &[Column] = &[
+    ("time", |row| cell(row.step.as_ref().and_then(|step| step.seconds), duration)),
+    ("in kernels", |row| cell(row.step.as_ref().and_then(|step| step.kernel_seconds), duration)),
+    ("kernel launches", |row| tenths(row.step.as_ref().and_then(|step| step.launches))),
+    ("device reads", |row| cell(row.step.as_ref().map(|step| step.reads), briefly)),
+    ("sent KiB", |row| cell(row.step.as_ref().map(|step| step.sent_bytes / 1024.0), briefly)),
+];
 
-const STEP: Layout = Layout {
-    title: "one training step by device",
-    columns: &[
-        ("time", |row| cell(row.step.as_ref().and_then(|step| step.seconds), duration)),
-        ("in kernels", |row| cell(row.step.as_ref().and_then(|step| step.kernel_seconds), duration)),
-        ("kernel launches", |row| tenths(row.step.as_ref().and_then(|step| step.launches))),
-        ("device reads", |row| cell(row.step.as_ref().map(|step| step.reads), briefly)),
-        ("sent KiB", |row| cell(row.step.as_ref().map(|step| step.sent_bytes / 1024.0), briefly)),
-    ],
-    of_steps: true,
-};
+const RATES: &[Column] = &[
+    ("4/step", |row| rate(row, 4)),
+    ("16/step", |row| rate(row, 16)),
+    ("64/step", |row| rate(row, 64)),
+    ("256/step", |row| rate(row, 256)),
+];
 
-const RATES: Layout = Layout {
-    title: "training documents per second by queries per step",
-    columns: &[
-        ("4/step", |row| rate(row, 4)),
-        ("16/step", |row| rate(row, 16)),
-        ("64/step", |row| rate(row, 64)),
-        ("256/step", |row| rate(row, 256)),
-    ],
-    of_steps: true,
-};
-
-impl Layout {
-    fn table(&self, comparison: &DeviceComparison) -> Table {
-        let mut table = Table::new(["device"].into_iter().chain(self.columns.iter().map(|(title, _)| *title)));
-        for row in comparison.devices.iter().filter(|row| !self.of_steps || row.step.is_some()) {
-            table.row(row.name(), self.columns.iter().map(|(_, cell)| cell(row)));
+/// Returns the tables with their titles, in the order of a terminal. Some have rows only for devices whose training steps
+/// were measured.
+fn tables(comparison: &DeviceComparison) -> [(&'static str, Table); 7] {
+    let by_device = |columns: &[Column], of_steps: bool| {
+        let mut table = Table::new(["device"].into_iter().chain(columns.iter().map(|(title, _)| *title)));
+        for row in comparison.devices.iter().filter(|row| !of_steps || row.step.is_some()) {
+            table.row(row.name(), columns.iter().map(|(_, cell)| cell(row)));
         }
         table
-    }
-
-    fn html(&self, comparison: &DeviceComparison) -> Html {
-        self.table(comparison).html(self.title)
-    }
-}
-
-/// Returns a comparison as a terminal shows it.
-pub(crate) fn devices_text(comparison: &DeviceComparison) -> String {
-    let text = |layout: &Layout| {
-        let table = layout.table(comparison);
-        if table.is_empty() { String::new() } else { format!("\n{}\n{}", layout.title, table.text()) }
     };
-    let tables: String = [QUALITY, FIRST_BATCH, SPEED, STEP, RATES].iter().map(text).collect();
-    let of_kernels = [(TUNING, tuning(comparison)), (SOURCES, sources(comparison))];
-    let of_kernels = of_kernels.iter().filter(|(_, table)| !table.is_empty());
-    let of_kernels: String = of_kernels.map(|(title, table)| format!("\n{title}\n{}", table.text())).collect();
-    let DeviceComparison { name, measure, set, margin, .. } = comparison;
-    let about = format!("{name}: {measure} of {set} queries, margin {margin}; - is not measured");
-    let lines = |text: String| wrapped(&harmless(&text), 80).join("\n") + "\n";
-    let remarks: String = remarks(comparison).into_iter().map(lines).collect();
-    let space = if remarks.is_empty() { "" } else { "\n" };
-    lines(about) + &tables + &of_kernels + space + &remarks
-}
-
-/// The title of the table of [`tuning`].
-const TUNING: &str = "first rounds, in which a process compiles and tunes kernels";
-
-/// Returns a table of the first and later rounds of the first two processes, for devices that launch kernels.
-fn tuning(comparison: &DeviceComparison) -> Table {
-    let mut table = Table::new(["device", "first process", "second process", "later rounds"]);
+    let mut tuning = Table::new(["device", "first process", "second process", "later rounds"]);
     for (row, _) in measured(comparison).filter(|(_, step)| step.launches.is_some()) {
         let first = |process: usize| {
             let seconds = row.trials.get(process).map(|trial| trial.seconds);
             cell(seconds.and_then(|of| Some(of.compile? + of.round?)), duration)
         };
-        table.row(row.name(), [first(0), first(1), cell(row.seconds.round, duration)]);
+        tuning.row(row.name(), [first(0), first(1), cell(row.seconds.round, duration)]);
     }
-    table
-}
-
-/// The title of the table of [`sources`].
-const SOURCES: &str = "kernel launches that a part adds to a step";
-
-/// Returns a table of the kernel launches of parts of a step, with a row for each part and device.
-fn sources(comparison: &DeviceComparison) -> Table {
-    let mut table = Table::new(["part", "device", "launches"]);
+    let mut sources = Table::new(["part", "device", "launches"]);
     for (row, step) in measured(comparison) {
         for of in &step.sources {
-            table.row(of.source.as_str(), [row.name().into(), tenths(Some(of.launches))]);
+            sources.row(of.source.as_str(), [row.name().into(), tenths(Some(of.launches))]);
         }
     }
-    table
+    [
+        ("quality by device", by_device(QUALITY, false)),
+        ("errors of the first batch, and memory, by device", by_device(FIRST_BATCH, false)),
+        ("speed by device, in documents per second, and times", by_device(SPEED, false)),
+        ("one training step by device", by_device(STEP, true)),
+        ("training documents per second by queries per step", by_device(RATES, true)),
+        ("first rounds, in which a process compiles and tunes kernels", tuning),
+        ("kernel launches that a part adds to a step", sources),
+    ]
+}
+
+/// Returns a comparison as a terminal shows it.
+pub(crate) fn devices_text(comparison: &DeviceComparison) -> String {
+    let text = |(title, table): (&str, Table)| match table.is_empty() {
+        true => String::new(),
+        false => format!("\n{title}\n{}", table.text()),
+    };
+    let tables: String = tables(comparison).into_iter().map(text).collect();
+    let DeviceComparison { name, measure, set, margin, .. } = comparison;
+    let about = format!("{name}: {measure} of {set} queries, margin {margin}; - is not measured");
+    let lines = |text: String| wrapped(&harmless(&text), 80).join("\n") + "\n";
+    let remarks: String = remarks(comparison).into_iter().map(lines).collect();
+    let space = if remarks.is_empty() { "" } else { "\n" };
+    lines(about) + &tables + space + &remarks
 }
 
 /// Builds the page.
-pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
+pub(crate) fn page(comparison: &DeviceComparison) -> String {
     let seeds = comparison.devices.iter().map(|row| row.trials.len()).max().unwrap_or(0);
     let description = format!(
         "The configuration {} on {}, {} each. Every device is compared with the first.",
@@ -153,18 +112,21 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
     let verdict = |row: &DeviceRow| {
         let quality = row.quality.map_or_else(|| "not measured".to_string(), |of| number::measure(Some(of.mean)));
         let verdict = Html::text(row.verdict()).within("strong", &[("class", row.verdict())]);
-        Fact::new(row.name().as_str(), verdict, format!("{} {quality}", comparison.measure))
+        fact(row.name(), verdict, format!("{} {quality}", comparison.measure))
     };
-    let facts = comparison.devices.iter().map(verdict).collect();
+    let facts = comparison.devices.iter().map(verdict);
+    let [quality_table, first_batch, speed_table, step, rates, tuning, sources] =
+        tables(comparison).map(|(title, table)| if table.is_empty() { Html::default() } else { table.html(title) });
+    let remarks: Html = remarks(comparison).into_iter().map(|remark| element("p", remark)).collect();
     let sections = [
-        quality(comparison),
-        speed(comparison),
-        steps(comparison),
-        remarks_section(comparison),
+        quality(comparison, quality_table.then(first_batch)),
+        speed(comparison, speed_table),
+        steps(comparison, step.then(tuning).then(sources).then(rates)),
+        if remarks.is_empty() { remarks } else { section("remarks", "Remarks", remarks) },
         configuration(&comparison.config),
         made(comparison),
     ];
-    Frame::new("devices compare", &comparison.name, outcome(comparison), &description, facts, sections)
+    about::page("devices compare", &comparison.name, outcome(comparison), &description, facts, sections)
 }
 
 /// Says how many devices give the same ranker as the first.
@@ -175,11 +137,10 @@ fn outcome(comparison: &DeviceComparison) -> Html {
         [] => return Html::default(),
         [other] if same == 1 => format!("{} gives", other.name()),
         [other] => format!("{} is not shown to give", other.name()),
-        _ => format!(
-            "{same} of {} {}",
-            number::counted(others.len(), "other device"),
-            if same == 1 { "gives" } else { "give" }
-        ),
+        _ => {
+            let give = if same == 1 { "gives" } else { "give" };
+            format!("{same} of {} {give}", number::counted(others.len(), "other device"))
+        }
     };
     let words = format!("{which} the same quality as {}.", first.name());
     conclusion(&words, same == others.len())
@@ -253,24 +214,26 @@ fn dots(comparison: &DeviceComparison, dot: impl Fn(&DeviceRow) -> Option<Dot>) 
     rows.filter_map(|row| Some(Row { name: row.name(), dots: vec![dot(row)?] })).collect()
 }
 
-/// Returns a figure of the rows, and none if there are no rows.
-fn plot(title: &str, rows: Vec<Row>, zero: bool) -> Option<Figure> {
-    (!rows.is_empty()).then(|| Figure::new(title, Rows { rows, zero }, []))
+/// Places the plots that have rows side by side.
+fn plots<const N: usize>(plots: [(&str, Vec<Row>, bool); N]) -> Html {
+    let plots = plots.into_iter().filter(|(_, rows, _)| !rows.is_empty());
+    figures(plots.map(|(title, rows, zero)| Figure::new(title, Rows { rows, zero }, [])))
 }
 
-fn quality(comparison: &DeviceComparison) -> Html {
+fn quality(comparison: &DeviceComparison, tables: Html) -> Html {
     let error = |row: &DeviceRow| row.quality.and_then(|of| of.standard_error);
     let means = dots(comparison, |row| Some(Dot::new(row.quality?.mean, Ink::Test).with_error(error(row))));
-    let differences = dots(comparison, |row| {
+    let mut differences = dots(comparison, |row| {
         let of = row.equivalence?;
         Some(Dot::new(of.difference, Ink::Test).with_error(Some(of.interval[1] - of.difference)))
     });
-    let margin =
-        Row { name: "margin".into(), dots: vec![Dot::new(0.0, Ink::Mark).with_error(Some(comparison.margin))] };
-    let differences = if differences.is_empty() { differences } else { [vec![margin], differences].concat() };
+    if !differences.is_empty() {
+        let margin = Dot::new(0.0, Ink::Mark).with_error(Some(comparison.margin));
+        differences.insert(0, Row { name: "margin".into(), dots: vec![margin] });
+    }
     let title = format!("{} of {} queries, with standard errors over seeds", comparison.measure, comparison.set);
-    let plots =
-        [plot(&title, means, false), plot("Difference from the first device, with 90% intervals", differences, true)];
+    let of_differences = "Difference from the first device, with 90% intervals";
+    let plots = plots([(&title, means, false), (of_differences, differences, true)]);
     let what = note(format!(
         "Identical: byte-identical rankers for every seed. Same: the 90% interval of the difference, from low to high, \
          lies within {} of 0. Different: the 95% interval excludes 0, or the loss or gradient of the first batch is \
@@ -278,23 +241,22 @@ fn quality(comparison: &DeviceComparison) -> Html {
          scores. \u{2013}: not measured.",
         comparison.margin
     ));
-    let tables = QUALITY.html(comparison).then(FIRST_BATCH.html(comparison));
-    section("quality", "Quality", what.then(tables).then(figures(plots.into_iter().flatten())))
+    section("quality", "Quality", what.then(tables).then(plots))
 }
 
-fn speed(comparison: &DeviceComparison) -> Html {
+fn speed(comparison: &DeviceComparison, table: Html) -> Html {
     let rows = |value: fn(&DeviceRow) -> Option<f64>| dots(comparison, |row| Some(Dot::new(value(row)?, Ink::Train)));
-    let plots = [
-        plot("Training documents per second", rows(|row| row.train_documents_per_second), true),
-        plot("Scored documents per second", rows(|row| row.score_documents_per_second), true),
-        plot("Seconds to the target", rows(|row| row.seconds_to_target), true),
-    ];
+    let plots = plots([
+        ("Training documents per second", rows(|row| row.train_documents_per_second), true),
+        ("Scored documents per second", rows(|row| row.score_documents_per_second), true),
+        ("Seconds to the target", rows(|row| row.seconds_to_target), true),
+    ]);
     let what = note(
         "All figures are medians over seeds. Each fit runs in a new process. Training time excludes the measures of a \
          round. Target is the time until --target was reached. Compile is the time of the first round minus the median \
          of the others.",
     );
-    section("speed", "Speed", what.then(SPEED.html(comparison)).then(figures(plots.into_iter().flatten())))
+    section("speed", "Speed", what.then(table).then(plots))
 }
 
 /// The maximum number of kernels in the table for a device.
@@ -305,7 +267,7 @@ fn measured(comparison: &DeviceComparison) -> impl Iterator<Item = (&DeviceRow, 
     comparison.devices.iter().filter_map(|row| Some((row, row.step.as_ref()?)))
 }
 
-fn steps(comparison: &DeviceComparison) -> Html {
+fn steps(comparison: &DeviceComparison, tables: Html) -> Html {
     if measured(comparison).next().is_none() {
         return Html::default();
     }
@@ -330,23 +292,13 @@ fn steps(comparison: &DeviceComparison) -> Html {
         };
         Figure::new(title, plot, [])
     });
-    let plots = figures(throughput);
     let what = note(
         "A step is timed in a separate process, and its kernels are observed in another fit, which is not timed. The \
          host waits at every read. The rest of a step's time is the host's work, or waiting.",
     );
     let longest = format!("The {KERNELS} kernels that take the longest");
     let kernels = (!kernels.is_empty()).then(|| details(&longest, kernels.html("kernels of a training step")));
-    let of_kernels = [(TUNING, tuning(comparison)), (SOURCES, sources(comparison))];
-    let of_kernels = of_kernels.into_iter().filter(|(_, table)| !table.is_empty());
-    let of_kernels = of_kernels.map(|(title, table)| table.html(title));
-    let tables = of_kernels.fold(STEP.html(comparison), Html::then).then(RATES.html(comparison));
-    section("steps", "Training steps", what.then(tables).then(plots).then(kernels.unwrap_or_default()))
-}
-
-fn remarks_section(comparison: &DeviceComparison) -> Html {
-    let remarks: Html = remarks(comparison).into_iter().map(|remark| element("p", remark)).collect();
-    if remarks.is_empty() { remarks } else { section("remarks", "Remarks", remarks) }
+    section("steps", "Training steps", what.then(tables).then(figures(throughput)).then(kernels.unwrap_or_default()))
 }
 
 fn made(comparison: &DeviceComparison) -> Html {

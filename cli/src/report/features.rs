@@ -1,15 +1,13 @@
-//! The sections on features: the weights of linear rankers, the importance of features in tree rankers, and plots of how a
-//! tree ranker's mean score depends on its most important features.
+//! The sections on what rankers made of features and positions: the weights of linear rankers, the importance of features
+//! in tree rankers, plots of how a tree ranker's mean score depends on its most important features, and the factors of
+//! positions.
 
-use burn_rank::learner::Importance;
+use burn_rank::learner::{Importance, PositionFactor};
 use burn_rank::workbench::missing_name;
 use burn_rank::workbench::text::shortened;
 
-use super::normalized;
+use super::*;
 use crate::experiment::{FitReport, PartialDependence};
-use crate::number;
-use crate::page::{Figure, Html, Table, details, figures, note, section};
-use crate::plot::{Dot, Ink, Line, Lines, Row, Rows};
 
 /// The number of features that the plot shows.
 const DRAWN: usize = 20;
@@ -26,7 +24,6 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
     // Folds may lack other features: then there are no columns of all.
     let indicated = fits.first().map(|(_, fit)| &fit.indicated[..]).unwrap_or_default();
     let indicated = if fits.iter().all(|(_, fit)| fit.indicated == indicated) { indicated } else { &[] };
-    let features = numbered + indicated.len();
     if numbered == 0 {
         return Html::default();
     }
@@ -35,56 +32,57 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
         None => named(names, feature + 1),
         Some(column) => missing_name(&named(names, indicated[column])),
     };
-    let size = |feature: usize| rankers.iter().map(|(_, weights)| f64::from(weights[feature].abs())).sum::<f64>();
-    let mut order: Vec<usize> = (0..features).collect();
-    order.sort_by(|&a, &b| size(b).total_cmp(&size(a)));
-
-    let row = |&feature: &usize| {
-        let dot = |(_, weights): &(&str, &[f32])| Dot::new(f64::from(weights[feature]), Ink::Train);
-        Row { name: in_plot(&name(feature)), dots: rankers.iter().map(dot).collect() }
-    };
-    let plot = by_feature("weight", order.iter().map(row));
+    let weights: Vec<Vec<f64>> =
+        rankers.iter().map(|(_, weights)| weights.iter().copied().map(f64::from).collect()).collect();
+    let order = largest_first(0..numbered + indicated.len(), &weights);
 
     let mut table = Table::new(["feature"].into_iter().chain(rankers.iter().map(|(name, _)| *name)));
-    let is_zero = |feature: &usize| rankers.iter().all(|(_, weights)| weights[*feature] == 0.0);
-    let zeros = order.iter().filter(|feature| is_zero(feature)).count();
-    let zero = match zeros {
+    let (zeros, others): (Vec<usize>, Vec<usize>) =
+        order.iter().partition(|feature| weights.iter().all(|weights| weights[**feature] == 0.0));
+    let zero = match zeros.len() {
         0 => String::new(),
         1 => " One feature has weight 0 and is not shown.".to_string(),
         zeros => format!(" {zeros} features have weight 0 and are not shown."),
     };
-    for &feature in order.iter().filter(|feature| !is_zero(feature)) {
-        let cells = rankers.iter().map(|(_, weights)| number::figure(f64::from(weights[feature])));
-        table.row(name(feature), cells);
+    for feature in others {
+        table.row(name(feature), weights.iter().map(|weights| number::figure(weights[feature])));
     }
-    let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
-    let normalized = normalized(normalizer);
-    let what = note(format!("{}Weights apply to features {normalized}.{zero}{several}", numbers(names)));
-    section("weights", "Feature weights", figures([plot, Figure::Table(table.html("weights"))]).then(what))
+    let plot = by_feature("weight", &order, &weights, name);
+    let words = format!("Weights apply to features {}.{zero}", normalized(normalizer));
+    section("weights", "Feature weights", with_words(plot, table.html("weights"), names, rankers.len(), &words))
 }
 
-/// Returns the name of a feature, or its number if features have no names.
-pub(super) fn named(names: &[String], number: usize) -> String {
-    names.get(number.wrapping_sub(1)).cloned().unwrap_or_else(|| number.to_string())
+/// Returns features in descending order of their size in all rankers; `values` has the value of each ranker and feature.
+fn largest_first(features: impl Iterator<Item = usize>, values: &[Vec<f64>]) -> Vec<usize> {
+    let size = |feature: usize| values.iter().map(|values| values[feature].abs()).sum::<f64>();
+    let mut order: Vec<usize> = features.collect();
+    order.sort_by(|&a, &b| size(b).total_cmp(&size(a)));
+    order
 }
 
-/// Returns the name of a feature as it fits into a plot.
-pub(super) fn in_plot(name: &str) -> String {
-    shortened(name, NAME)
-}
-
-/// Says how features without names are numbered.
-pub(super) fn numbers(names: &[String]) -> &'static str {
-    if names.is_empty() { "Features are numbered as in the data, from 1. " } else { "" }
-}
-
-/// Draws the first rows, one for each feature.
-pub(super) fn by_feature(what: &str, rows: impl ExactSizeIterator<Item = Row>) -> Figure {
-    let title = match rows.len() {
+/// Draws the first features, each with a dot for each ranker.
+fn by_feature(what: &str, order: &[usize], values: &[Vec<f64>], name: impl Fn(usize) -> String) -> Figure {
+    let title = match order.len() {
         all if all <= DRAWN => format!("{what} by feature"),
         all => format!("{what} by feature, the {DRAWN} largest of {all}"),
     };
-    Figure::new(title, Rows { rows: rows.take(DRAWN).collect(), zero: true }, [])
+    let row = |&feature: &usize| Row {
+        name: shortened(&name(feature), NAME),
+        dots: values.iter().map(|values| Dot::new(values[feature], Ink::Train)).collect(),
+    };
+    Figure::new(title, Rows { rows: order.iter().take(DRAWN).map(row).collect(), zero: true }, [])
+}
+
+/// Puts the plot next to the table, and says below how features without names are numbered.
+fn with_words(plot: Figure, table: Html, names: &[String], rankers: usize, words: &str) -> Html {
+    let numbers = if names.is_empty() { "Features are numbered as in the data, from 1. " } else { "" };
+    let several = if rankers > 1 { " One dot per fold." } else { "" };
+    figures([plot, Figure::Table(table)]).then(note(format!("{numbers}{words}{several}")))
+}
+
+/// Returns the name of a feature, or its number if features have no names.
+fn named(names: &[String], number: usize) -> String {
+    names.get(number.wrapping_sub(1)).cloned().unwrap_or_else(|| number.to_string())
 }
 
 /// Builds the section for several rankers that use the same features; it is empty if there are none. `names` is empty if
@@ -95,16 +93,9 @@ pub(super) fn importance(rankers: &[(String, &Importance)], names: &[String]) ->
         return Html::default();
     }
     let shares: Vec<Vec<f64>> = rankers.iter().map(|(_, found)| shares(&found.gain)).collect();
-    let size = |feature: usize| shares.iter().map(|shares| shares[feature]).sum::<f64>();
-    let mut order: Vec<usize> =
-        (0..features).filter(|&f| rankers.iter().any(|(_, found)| found.splits[f] > 0)).collect();
-    order.sort_by(|&a, &b| size(b).total_cmp(&size(a)));
-
-    let row = |&feature: &usize| {
-        let dots = shares.iter().map(|shares| Dot::new(shares[feature], Ink::Train)).collect();
-        Row { name: in_plot(&named(names, feature + 1)), dots }
-    };
-    let plot = by_feature("share of the gain", order.iter().map(row));
+    let is_used = |feature: &usize| rankers.iter().any(|(_, found)| found.splits[*feature] > 0);
+    let order = largest_first((0..features).filter(is_used), &shares);
+    let plot = by_feature("share of the gain", &order, &shares, |feature| named(names, feature + 1));
 
     let columns = rankers.iter().flat_map(|(name, _)| {
         let of = |what: &str| if name.is_empty() { what.to_string() } else { format!("{name}, {what}") };
@@ -112,26 +103,22 @@ pub(super) fn importance(rankers: &[(String, &Importance)], names: &[String]) ->
     });
     let mut table = Table::new(["feature".to_string()].into_iter().chain(columns));
     for &feature in &order {
-        let cells = rankers
-            .iter()
-            .zip(&shares)
+        let of_rankers = rankers.iter().zip(&shares);
+        let cells = of_rankers
             .flat_map(|((_, found), shares)| [number::figure(shares[feature]), number::count(found.splits[feature])]);
         table.row(named(names, feature + 1), cells);
     }
-    let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
     let unused = match features - order.len() {
         0 => String::new(),
-        some => format!(
-            " {} in no split.",
-            if some == 1 { "One feature is".into() } else { format!("{some} features are") }
-        ),
+        1 => " One feature is in no split.".to_string(),
+        some => format!(" {some} features are in no split."),
     };
-    let what = note(format!(
-        "{}The gain of a split is the decrease in the loss that its tree expects. Features with the same information \
-         share the gain.{unused}{several}",
-        numbers(names)
-    ));
-    section("importance", "Feature importance", figures([plot, Figure::Table(table.html("importance"))]).then(what))
+    let words = format!(
+        "The gain of a split is the decrease in the loss that its tree expects. Features with the same information \
+         share the gain.{unused}"
+    );
+    let content = with_words(plot, table.html("importance"), names, rankers.len(), &words);
+    section("importance", "Feature importance", content)
 }
 
 fn shares(gain: &[f64]) -> Vec<f64> {
@@ -148,11 +135,10 @@ pub(super) fn partial_dependence(features: &[PartialDependence], names: &[String
     }
     // All have one scale upward, so that they can be compared.
     let heights: Vec<f64> = drawn.iter().flat_map(|found| found.scores.iter().copied()).collect();
-    let name = |found: &PartialDependence| match names.get(found.feature.wrapping_sub(1)) {
-        Some(name) => name.clone(),
-        None => format!("feature {}", found.feature),
+    let name = |found: &PartialDependence| {
+        names.get(found.feature.wrapping_sub(1)).cloned().unwrap_or_else(|| format!("feature {}", found.feature))
     };
-    let plots = drawn.iter().map(|found| plot(found, in_plot(&name(found)), &heights));
+    let plots = drawn.iter().map(|found| plot(found, shortened(&name(found), NAME), &heights));
     let what = note(format!(
         "Each plot shows the mean score that a sample of training documents would have if all of them had the same \
          value of the feature. The other features keep their values. The horizontal axis shows quantiles of the \
@@ -180,11 +166,9 @@ fn plot(found: &PartialDependence, name: String, heights: &[f64]) -> Figure {
 fn table(found: &PartialDependence, name: String) -> Html {
     let mut table = Table::new([name.as_str(), "share of documents at most this", "mean score"]);
     let last = (found.values.len() - 1).max(1);
-    for (place, (&value, &score)) in found.values.iter().zip(&found.scores).enumerate() {
-        // The last of several equal values has the share.
-        if found.values.get(place + 1) == Some(&value) {
-            continue;
-        }
+    let points = found.values.iter().zip(&found.scores).enumerate();
+    // The last of several equal values has the share.
+    for (place, (&value, &score)) in points.filter(|(place, (value, _))| found.values.get(place + 1) != Some(*value)) {
         let share = place as f64 / last as f64;
         table.row(number::figure(f64::from(value)), [number::figure(share), number::figure(score)]);
     }
@@ -193,4 +177,30 @@ fn table(found: &PartialDependence, name: String) -> Html {
         table.row("missing", [of_all, number::figure(missing.score)]);
     }
     table.html(name)
+}
+
+/// Builds the section on the factors of positions for fits on the same kind of data, each with its name and its factors; it is empty if none of them
+/// has factors. A position that a fit lacks has no value there.
+pub(super) fn positions(fits: &[(String, &[PositionFactor])]) -> Html {
+    let with: Vec<_> = fits.iter().filter(|(_, found)| !found.is_empty()).collect();
+    let Some((_, longest)) = with.iter().max_by_key(|(_, found)| found.len()) else { return Html::default() };
+    let titles = with.iter().flat_map(|(name, _)| [format!("{name}, documents"), format!("{name}, factor")]);
+    let titles: Vec<String> = match with[..] {
+        [_] => vec!["documents".to_owned(), "factor".to_owned()],
+        _ => titles.collect(),
+    };
+    let mut table = Table::new(std::iter::once("position".to_owned()).chain(titles));
+    for PositionFactor { position, .. } in longest.iter() {
+        let cells = with.iter().flat_map(|(_, found)| {
+            let found = found.iter().find(|found| found.position == *position);
+            let factor = found.map_or(f64::NAN, |found| found.factor);
+            [number::count(found.map_or(0, |found| found.documents)), number::figure(factor)]
+        });
+        table.row(position.as_str(), cells);
+    }
+    let about = note(
+        "In training, the factor of its position was added to the score of each document. The ranker has no factors. \
+         Only differences between factors count for most losses.",
+    );
+    section("positions", "Positions", table.html("positions").then(about))
 }

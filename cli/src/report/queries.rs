@@ -4,10 +4,9 @@
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::mean_of;
 
+use super::*;
 use crate::experiment::{ExtremeQueries, PerQuery, RankedQuery};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section};
-use crate::plot::{Bars, Ink};
+use crate::plot::Bars;
 
 /// The number of queries listed by name, which are those with the lowest values.
 const NAMED: usize = 20;
@@ -46,28 +45,22 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     {
         summary.row(name, [number::measure(Some(number::quantile(&sorted, share)))]);
     }
-    summary.row("queries at 0", [number::count(sorted.iter().filter(|value| **value == 0.0).count())]);
-    summary.row("queries at 1", [number::count(sorted.iter().filter(|value| **value == 1.0).count())]);
+    for (name, at) in [("queries at 0", 0.0), ("queries at 1", 1.0)] {
+        summary.row(name, [number::count(sorted.iter().filter(|value| **value == at).count())]);
+    }
 
     let mut lowest = Table::new(["query", selection.to_string().as_str()]);
     for (value, query) in values.iter().take(NAMED) {
         lowest.row(query.as_str(), [number::measure(Some(*value))]);
     }
     let lowest = details(&format!("The {} lowest queries", values.len().min(NAMED)), lowest.html("lowest queries"));
-    let out = if left_out > 0 {
-        note(format!(
-            "{} with nothing to measure, left out by the {} convention.",
-            number::counted(left_out, "query"),
-            convention.name
-        ))
-    } else {
-        Html::default()
-    };
-    section(
-        "queries",
-        "Query by query",
-        figures([plot, Figure::Table(summary.html("distribution"))]).then(out).then(lowest),
-    )
+    let mut content = figures([plot, Figure::Table(summary.html("distribution"))]);
+    if left_out > 0 {
+        let queries = number::counted(left_out, "query");
+        let words = format!("{queries} with nothing to measure, left out by the {} convention.", convention.name);
+        content = content.then(note(words));
+    }
+    section("queries", "Query by query", content.then(lowest))
 }
 
 /// For all folds together, the section shows at most this number of worst queries and this number of best queries.
@@ -77,25 +70,22 @@ const SHOWN: usize = 5;
 /// has a prefix, so that queries of different parts have different names.
 pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convention) -> Html {
     let Some((_, first)) = parts.first() else { return Html::default() };
-    let named = |of: fn(&ExtremeQueries) -> &Vec<RankedQuery>| -> Vec<(&str, &RankedQuery)> {
-        parts.iter().flat_map(|(part, found)| of(found).iter().map(move |query| (part.as_str(), query))).collect()
-    };
-    let (mut worst, mut best) = (named(|found| &found.worst), named(|found| &found.best));
-    worst.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    best.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
-    if worst.is_empty() && best.is_empty() {
-        return Html::default();
-    }
-    let list = |title: &str, queries: &[(&str, &RankedQuery)]| -> Html {
-        let of = |(part, query): &(&str, &RankedQuery)| {
+    let list = |title: &str, of: fn(&ExtremeQueries) -> &Vec<RankedQuery>, sign: f64| -> Html {
+        let of_parts = parts.iter().flat_map(|(part, found)| of(found).iter().map(move |query| (part, query)));
+        let mut queries: Vec<(&String, &RankedQuery)> = of_parts.collect();
+        queries.sort_by(|a, b| (sign * a.1.value).total_cmp(&(sign * b.1.value)));
+        let shown = |(part, query): &(&String, &RankedQuery)| {
             let documents = number::counted(query.documents, "document");
             let value = number::measure(Some(query.value));
             let label = format!("documents of query {}", query.query);
             details(&format!("{part}query {}: {value}, {documents}", query.query), ranking_table(query).html(label))
         };
-        let queries: Html = queries.iter().take(SHOWN).map(of).collect();
-        if queries.is_empty() { queries } else { element("p", element("strong", title)).then(queries) }
+        titled(title, queries.iter().take(SHOWN).map(shown).collect())
     };
+    let lists = list("Worst queries", |found| &found.worst, 1.0).then(list("Best queries", |found| &found.best, -1.0));
+    if lists.is_empty() {
+        return lists;
+    }
     let what = note(format!(
         "These are the queries with the lowest and the highest {} ({}). Each table shows {}. \"ideal\" is the rank of \
          the document when sorted by label. Documents with equal scores are in the order of the data.",
@@ -103,8 +93,7 @@ pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convent
         convention.name,
         ExtremeQueries::SHOWN
     ));
-    let content = what.then(list("Worst queries", &worst)).then(list("Best queries", &best));
-    section("extremes", "Worst and best queries", content)
+    section("extremes", "Worst and best queries", what.then(lists))
 }
 
 /// Builds a table with the documents of a query in ranked order.
@@ -113,7 +102,7 @@ pub(crate) fn ranking_table(query: &RankedQuery) -> Table {
     for document in &query.shown {
         let score = |score: f32| Cell::of(format!("{score:.4}"), number::figure(score.into()));
         let cells = [
-            document.score.map_or_else(|| Cell::number(number::measure(None)), score),
+            document.score.map_or_else(|| measured(None), score),
             Cell::of(document.label.to_string(), number::figure(document.label.into())),
             Cell::number(number::count(document.ideal_rank)),
             document.document.as_str().into(),

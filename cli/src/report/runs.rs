@@ -4,17 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use burn_rank::json::{Map, Value};
-use burn_rank::measure::Measure;
 use burn_rank::measure::significance::{ComparisonConfig, compare};
+use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::mean_of;
 use burn_rank::workbench::text::{counted, shown};
 use serde::Serialize;
 
-use super::{Fact, Frame, conclusion, round_word};
+use super::*;
 use crate::experiment::{CrossValidationReport, Measures, PerQuery, Report, RunRecord, TrainReport};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, figures, measured, note, section, with_error};
-use crate::plot::{Dot, Ink, Line, Lines, Row, Rows};
 
 /// The samples of each test. There are as many tests as runs, so they draw fewer than `compare` does.
 const RESAMPLES: usize = 10_000;
@@ -33,12 +30,16 @@ impl FinishedRun {
     /// Returns every setting of the run's configuration under its dotted key.
     pub(crate) fn settings(&self) -> BTreeMap<String, Value> {
         let mut settings = BTreeMap::new();
-        let config = match &self.report {
-            Report::Train(report) => &report.config,
-            Report::Cv(report) => &report.config,
-        };
-        leaves("", config, &mut settings);
+        leaves("", self.setup().0, &mut settings);
         settings
+    }
+
+    /// Returns the configuration, and the measure by which rounds are selected.
+    fn setup(&self) -> (&Value, Measure) {
+        match &self.report {
+            Report::Train(report) => (&report.config, report.selection),
+            Report::Cv(report) => (&report.config, report.selection),
+        }
     }
 }
 
@@ -52,7 +53,7 @@ pub(crate) struct Runs {
 }
 
 /// A run as a row of the table.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct RunRow {
     pub(crate) folder: String,
     pub(crate) name: String,
@@ -83,7 +84,7 @@ pub(crate) struct RunRow {
 }
 
 /// The mean of a measure over queries, and its standard error.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 struct Mean {
     mean: Option<f64>,
     standard_error: Option<f64>,
@@ -102,14 +103,9 @@ struct Difference {
     p: f64,
 }
 
-/// What two runs have in common if their values can be compared: the command, the convention, the number of validation
-/// queries, and the queries in ascending order, each with its place among queries of the same name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Queries {
-    of: [String; 3],
-    validation: usize,
-    ids: Vec<(String, usize)>,
-}
+/// What two runs have in common if their values can be compared: the command, the set of queries and the convention, the
+/// number of validation queries, and the queries in ascending order, each with its place among queries of the same name.
+type Queries = ([String; 3], usize, Vec<(String, usize)>);
 
 impl Runs {
     /// Makes the table. Runs are compared by `measure`, or by the measure that selected their rounds.
@@ -121,10 +117,8 @@ impl Runs {
             run.settings = apart.iter().filter_map(|key| Some((key.clone(), run.config.get(key)?.clone()))).collect();
         }
         let merit = |run: &RunRow| run.validation().unwrap_or(f64::NEG_INFINITY);
-        let by = |a: &RunRow, b: &RunRow| {
-            a.queries.cmp(&b.queries).then(merit(b).total_cmp(&merit(a))).then(a.folder.cmp(&b.folder))
-        };
-        runs.sort_by(by);
+        runs.sort_by(|a, b| merit(b).total_cmp(&merit(a)).then_with(|| a.folder.cmp(&b.folder)));
+        runs.sort_by(|a, b| a.queries.cmp(&b.queries));
         let mut notes = Vec::new();
         runs.chunk_by_mut(|a, b| a.queries == b.queries).for_each(|group| compare_with_best(group, &mut notes));
         let groups = runs.chunk_by(|a, b| a.queries == b.queries).count();
@@ -154,35 +148,26 @@ impl Runs {
 
     /// Sorts the runs by a column: measures from the highest value, everything else from the lowest.
     pub(crate) fn sort(&mut self, column: &str) {
+        let is_setting = self.runs.iter().any(|run| run.settings.contains_key(column));
         let descending = |value: Option<f64>| -value.unwrap_or(f64::NEG_INFINITY);
-        match column {
-            "folder" => self.runs.sort_by(|a, b| a.folder.cmp(&b.folder)),
-            "name" => self.runs.sort_by(|a, b| a.name.cmp(&b.name)),
-            "seconds" => self
-                .runs
-                .sort_by(|a, b| a.seconds.unwrap_or(f64::INFINITY).total_cmp(&b.seconds.unwrap_or(f64::INFINITY))),
-            "validation" => {
-                self.runs.sort_by(|a, b| descending(a.validation()).total_cmp(&descending(b.validation())));
-            }
-            setting if self.runs.iter().any(|run| run.settings.contains_key(setting)) => {
-                self.runs.sort_by(|a, b| in_order(a.settings.get(setting), b.settings.get(setting)));
-            }
-            name => self.runs.sort_by(|a, b| {
-                let of = |run: &RunRow| descending(run.mean(&run.set, name).mean);
-                of(a).total_cmp(&of(b))
-            }),
-        }
+        let by = |a: &RunRow, b: &RunRow, of: &dyn Fn(&RunRow) -> f64| of(a).total_cmp(&of(b));
+        self.runs.sort_by(|a, b| match column {
+            "folder" => a.folder.cmp(&b.folder),
+            "name" => a.name.cmp(&b.name),
+            "seconds" => by(a, b, &|run| run.seconds.unwrap_or(f64::INFINITY)),
+            "validation" => by(a, b, &|run| descending(run.validation())),
+            setting if is_setting => in_order(a.settings.get(setting), b.settings.get(setting)),
+            name => by(a, b, &|run| descending(run.mean(&run.set, name).mean)),
+        });
     }
 
     /// Returns the settings that differ. A setting that more runs have comes first.
     fn setting_columns(&self) -> Vec<&String> {
-        let mut runs: BTreeMap<&String, usize> = BTreeMap::new();
-        for key in self.runs.iter().flat_map(|run| run.settings.keys()) {
-            *runs.entry(key).or_default() += 1;
-        }
-        let mut keys: Vec<(&String, usize)> = runs.into_iter().collect();
-        keys.sort_by_key(|(_, runs)| std::cmp::Reverse(*runs));
-        keys.into_iter().map(|(key, _)| key).collect()
+        let keys: BTreeSet<&String> = self.runs.iter().flat_map(|run| run.settings.keys()).collect();
+        let runs = |key: &&String| self.runs.iter().filter(|run| run.settings.contains_key(*key)).count();
+        let mut keys: Vec<&String> = keys.into_iter().collect();
+        keys.sort_by_key(|key| std::cmp::Reverse(runs(key)));
+        keys
     }
 
     /// Says for each set of queries which run is the best, and how many others differ from it.
@@ -215,11 +200,10 @@ impl Runs {
         let mut table = Table::new(deciding.chain(last).chain(settings).chain(others.iter().map(title)));
         for run in &self.runs {
             let settings = keys.iter().map(|key| Cell::from(run.settings.get(*key).map_or_else(String::new, in_words)));
-            let cell = |(set, name): &(&str, &str)| match *set {
-                "validation" if run.selection != *name => measured(None),
-                "validation" => run.mean(set, name).cell(),
-                set if set != run.set => measured(None),
-                set => run.mean(set, name).cell(),
+            let cell = |&(set, name): &(&str, &str)| {
+                let is_shown = if set == "validation" { run.selection == name } else { run.set == set };
+                let mean = if is_shown { run.mean(set, name) } else { Mean::default() };
+                with_error(mean.mean, mean.standard_error)
             };
             let deciding = validation.iter().chain(&of_selection).map(cell);
             let cells = deciding.chain(run.last_cells()).chain(settings).chain(others.iter().map(cell));
@@ -231,38 +215,44 @@ impl Runs {
 
 impl RunRow {
     fn new(run: FinishedRun, measure: Option<Measure>) -> Self {
-        let config = run.settings();
-        let seconds = run.record.map(|record| record.total_seconds);
         let row = match &run.report {
-            Report::Train(report) => Self::of_train(report, measure),
-            Report::Cv(report) => Self::of_cross_validation(report, measure),
+            Report::Train(report) => Self::of_train(report),
+            Report::Cv(report) => Self::of_cross_validation(report),
         };
         // The rounds have the measure that selected them, and no other.
-        let selection = match &run.report {
-            Report::Train(report) => report.selection,
-            Report::Cv(report) => report.selection,
-        };
+        let (config, selection) = run.setup();
         let curve = if measure.is_none_or(|measure| measure == selection) { row.curve } else { Vec::new() };
-        Self { folder: run.folder, seconds, config, curve, ..row }
+        Self {
+            round: round_word(config),
+            selection: measure.unwrap_or(selection).to_string(),
+            config: run.settings(),
+            folder: run.folder,
+            seconds: run.record.map(|record| record.total_seconds),
+            curve,
+            ..row
+        }
     }
 
-    fn of_train(report: &TrainReport, measure: Option<Measure>) -> Self {
+    fn of_train(report: &TrainReport) -> Self {
         let measures = report.measures.iter();
         let measures = measures.map(|(set, of)| (set.to_string(), means(&of.measures, &of.standard_errors))).collect();
         let points = report.fit.history.iter().filter_map(|round| Some((round.round as f64, round.validation?)));
+        let (ids, values) = by_query(&[&report.per_query]);
         let validation = report.measures.validation.as_ref().map_or(0, |set| set.queries);
-        let convention = serde_json::to_string(&report.convention).unwrap_or_default();
-        let of = ["train".to_string(), report.per_query.set.clone(), convention];
+        let set = report.per_query.set.clone();
         Self {
             name: report.name.clone(),
             command: "train",
             measures,
             curve: points.collect(),
-            ..Self::with(&report.config, report.selection, measure, (of, validation), &[&report.per_query])
+            queries: (common("train", &set, &report.convention), validation, ids),
+            set,
+            values,
+            ..Self::default()
         }
     }
 
-    fn of_cross_validation(report: &CrossValidationReport, measure: Option<Measure>) -> Self {
+    fn of_cross_validation(report: &CrossValidationReport) -> Self {
         let result = &report.result;
         let mut measures = BTreeMap::from([("test".to_string(), means(&result.measures, &result.standard_errors))]);
         if result.selected_on == "validation" {
@@ -274,49 +264,21 @@ impl RunRow {
         let rounds = histories.iter().map(|history| history.len()).min().unwrap_or(0);
         let at = |round: usize| histories.iter().map(|history| history[round].validation).collect::<Option<Vec<_>>>();
         let points = (0..rounds).filter_map(|round| Some(((round + 1) as f64, mean_of(at(round)?)?)));
-        let convention = serde_json::to_string(&result.convention).unwrap_or_default();
-        let of = ["cv".to_string(), "test".to_string(), convention];
-        let per_query: Vec<&PerQuery> = report.details.iter().map(|fold| &fold.per_query).collect();
+        let (ids, values) = by_query(&report.details.iter().map(|fold| &fold.per_query).collect::<Vec<_>>());
         Self {
             name: result.name.clone(),
             command: "cv",
             measures,
             curve: points.collect(),
-            ..Self::with(&report.config, report.selection, measure, (of, 0), &per_query)
-        }
-    }
-
-    /// Makes the row from what the reports of both commands have.
-    fn with(
-        config: &Value,
-        selection: Measure,
-        asked: Option<Measure>,
-        (of, validation): ([String; 3], usize),
-        per_query: &[&PerQuery],
-    ) -> Self {
-        let (ids, values) = by_query(per_query);
-        Self {
-            folder: String::new(),
-            name: String::new(),
-            command: "",
-            settings: Map::new(),
-            measures: BTreeMap::new(),
-            set: of[1].clone(),
-            seconds: None,
-            best: false,
-            difference: None,
-            selection: asked.unwrap_or(selection).to_string(),
-            config: BTreeMap::new(),
-            queries: Queries { of, validation, ids },
+            queries: (common("cv", "test", &result.convention), 0, ids),
+            set: "test".to_string(),
             values,
-            curve: Vec::new(),
-            round: round_word(config),
+            ..Self::default()
         }
     }
 
     fn mean(&self, set: &str, name: &str) -> Mean {
-        let found = self.measures.get(set).and_then(|of| of.get(name));
-        found.copied().unwrap_or(Mean { mean: None, standard_error: None })
+        self.measures.get(set).and_then(|of| of.get(name)).copied().unwrap_or_default()
     }
 
     /// Returns the measure by which the runs are ordered, on validation queries.
@@ -337,10 +299,9 @@ impl RunRow {
     }
 }
 
-impl Mean {
-    fn cell(self) -> Cell {
-        with_error(self.mean, self.standard_error)
-    }
+/// Returns the command, the set of queries and the convention by which two runs can be compared.
+fn common(command: &str, set: &str, convention: &Convention) -> [String; 3] {
+    [command.to_string(), set.to_string(), serde_json::to_string(convention).unwrap_or_default()]
 }
 
 fn means(values: &Measures, errors: &Measures) -> BTreeMap<String, Mean> {
@@ -380,8 +341,7 @@ fn leaves(prefix: &str, value: &Value, into: &mut BTreeMap<String, Value>) {
                 leaves(&key, value, into);
             }
         }
-        Value::Null => {}
-        _ if matches!(prefix, "name" | "description") => {}
+        value if value.is_null() || matches!(prefix, "name" | "description") => {}
         value => {
             into.insert(prefix.to_string(), value.clone());
         }
@@ -469,20 +429,14 @@ fn verdict(group: &[&RunRow]) -> Option<String> {
         let shown = |sign: f64| differences.iter().filter(|of| of.p < LEVEL && of.mean * sign > 0.0).count();
         let (lower, higher) = (shown(-1.0), shown(1.0));
         let open = differences.len() - lower - higher;
+        let (queries, set) = (number::count(first.queries), &first.set);
+        let [are_lower, are_open] = [lower, open].map(|number| if number == 1 { "is" } else { "are" });
         words += &format!(
-            " On {} {} queries, {lower} of the others {} shown to be lower, {higher} to be higher; {open} {} not shown to \
-             differ (level {LEVEL}).",
-            number::count(first.queries),
-            first.set,
-            are(lower),
-            are(open),
+            " On {queries} {set} queries, {lower} of the others {are_lower} shown to be lower, {higher} to be higher; \
+             {open} {are_open} not shown to differ (level {LEVEL})."
         );
     }
     Some(words)
-}
-
-fn are(number: usize) -> &'static str {
-    if number == 1 { "is" } else { "are" }
 }
 
 /// Orders numbers by value and everything else by its text. Runs without the setting come last.
@@ -502,14 +456,14 @@ pub(crate) fn in_words(value: &Value) -> String {
 }
 
 /// Builds the page.
-pub(super) fn frame(runs: &Runs) -> Frame {
+pub(crate) fn page(runs: &Runs) -> String {
     let groups = runs.groups();
     let conclusions = runs.verdicts().iter().map(|words| conclusion(words, true)).collect();
     let notes: Html = runs.notes.iter().map(|words| note(words.as_str())).collect();
     let seconds: f64 = runs.runs.iter().filter_map(|run| run.seconds).sum();
-    let facts = vec![
-        Fact::new("runs", number::count(runs.runs.len()), format!("on {}", counted(groups.len(), "set of queries"))),
-        Fact::new("total time", number::seconds(seconds), "all runs together"),
+    let facts = [
+        fact("runs", number::count(runs.runs.len()), format!("on {}", counted(groups.len(), "set of queries"))),
+        fact("total time", number::seconds(seconds), "all runs together"),
     ];
     let words = "\u{b1} is the standard error of the mean over queries. The difference from the best run by validation \
         has a 95% bootstrap interval and covers the queries that both runs measured. p comes from the paired \
@@ -520,7 +474,7 @@ pub(super) fn frame(runs: &Runs) -> Frame {
         section("curves", "Learning curves", figures(groups.iter().filter_map(|group| curves(group)))),
     ];
     let name = counted(runs.runs.len(), "run");
-    Frame::new("report", &name, conclusions, "", facts, sections)
+    about::page("report", &name, conclusions, "", facts, sections)
 }
 
 /// Draws the selection measure of each run with its standard error.
@@ -538,7 +492,7 @@ fn dots(group: &[&RunRow]) -> Figure {
 
 /// Draws the validation measure of all runs, round by round; `None` if no run has one.
 fn curves(group: &[&RunRow]) -> Option<Figure> {
-    let line = |run: &&RunRow| Line {
+    let line = |run: &&&RunRow| Line {
         name: run.folder.clone(),
         ink: if run.best { Ink::Validation } else { Ink::Mark },
         points: run.curve.clone(),
@@ -550,12 +504,8 @@ fn curves(group: &[&RunRow]) -> Option<Figure> {
     let x_name = if shown.iter().all(|run| run.round == first.round) { first.round } else { "round" }.to_string();
     let best = shown.iter().find(|run| run.best).map(|run| (Ink::Validation, run.folder.clone()));
     let legend: Vec<(Ink, String)> = best.into_iter().chain([(Ink::Mark, "the other runs".to_string())]).collect();
-    let lines = shown.iter().map(|run| line(run)).collect();
-    Some(Figure::new(
-        format!("{} on validation queries", first.selection),
-        Lines { x_name, lines, ..Lines::default() },
-        legend,
-    ))
+    let plot = Lines { x_name, lines: shown.iter().map(line).collect(), ..Lines::default() };
+    Some(Figure::new(format!("{} on validation queries", first.selection), plot, legend))
 }
 
 #[cfg(test)]
@@ -576,11 +526,16 @@ mod tests {
         let mean = |mean| BTreeMap::from([("ndcg@10".to_string(), Mean { mean, standard_error: None })]);
         let mut settings = BTreeMap::new();
         leaves("", &config, &mut settings);
+        let (ids, values) = by_query(&[&per_query]);
         RunRow {
             folder: folder.to_string(),
             config: settings,
             measures: BTreeMap::from([("validation".to_string(), mean(Some(validation)))]),
-            ..RunRow::with(&config, "ndcg@10".parse().unwrap(), None, (of, 5), &[&per_query])
+            set: "test".to_string(),
+            selection: "ndcg@10".to_string(),
+            queries: (of, 5, ids),
+            values,
+            ..RunRow::default()
         }
     }
 

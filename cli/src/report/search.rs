@@ -2,10 +2,9 @@
 
 use burn_rank::json::Value;
 
+use super::*;
 use crate::experiment::{CrossValidationReport, FoldResult, Rung, SearchReport, Trial};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, details, element, figures, note, section};
-use crate::plot::{Ink, Line, Lines, Point, Scale, Scatter};
+use crate::plot::{Point, Scale, Scatter};
 
 /// The maximum number of trials in the table for a fold.
 const LISTED: usize = 200;
@@ -65,17 +64,14 @@ fn by_key(report: &CrossValidationReport, key: &str, measure: &str) -> Figure {
         None => value.as_f64(),
     };
     let mut points = Vec::new();
-    let mut selected = Vec::new();
     for fold in &report.result.folds {
         for (at, trial) in fold.ranked_trials().into_iter().take(DRAWN).enumerate() {
-            let Some((x, y)) = trial.values.get(key).and_then(place).zip(trial.validation) else { continue };
-            match at {
-                0 => selected.push(Point { x, y, ink: SELECTED }),
-                _ => points.push(Point { x, y, ink: TRIAL }),
-            }
+            let place = trial.values.get(key).and_then(place).zip(trial.validation);
+            points.extend(place.map(|(x, y)| Point { x, y, ink: if at == 0 { SELECTED } else { TRIAL } }));
         }
     }
-    let points = points.into_iter().chain(selected).collect();
+    // Selected trials are drawn over the others.
+    points.sort_by_key(|point| point.ink == SELECTED);
     let across = if domain["scale"].as_str() == Some("log") { Scale::Log } else { Scale::Linear };
     let plot = Scatter { x_name: key.to_string(), points, x_labels: labels, across };
     let legend = [(TRIAL, "trial".to_string()), (SELECTED, "trial that a fold selects".to_string())];

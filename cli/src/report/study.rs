@@ -1,29 +1,26 @@
 //! The page of one study, and a page of several studies with an index.
 
-use super::{Fact, Frame, conclusion};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, element, figures, note, section};
-use crate::plot::{Ink, Line, Lines};
+use super::*;
 use crate::study::{Claim, Curves, StudyReport, Verdict};
 
 /// Builds the HTML page about one study.
-pub(super) fn frame(report: &StudyReport) -> Frame {
+pub(crate) fn page(report: &StudyReport) -> String {
     let about = &report.findings.about;
     let mut facts = verdicts(std::slice::from_ref(report));
     if let Some(queries) = about.queries {
         let documents = number::counted(about.documents.unwrap_or(0), "document");
-        facts.push(Fact::new("queries", number::count(queries), documents));
+        facts.push(fact("queries", number::count(queries), documents));
     }
     if let Some(tied) = about.tied_queries {
-        facts.push(Fact::new("with equal scores", number::count(tied), "not covered by the theorems"));
+        facts.push(fact("with equal scores", number::count(tied), "not covered by the theorems"));
     }
-    let description = format!("Shows {} ({}). On {}.{}", report.summary, report.paper, about.subject, quick(report));
+    let description = format!("Shows {}", described(report));
     let sections = [sections(report, ""), made(report)];
-    Frame::new("study", &report.study, outcome(std::slice::from_ref(report)), &description, facts, sections)
+    about::page("study", &report.study, outcome(std::slice::from_ref(report)), &description, facts, sections)
 }
 
-/// Builds the HTML page about several studies.
-pub(super) fn index(reports: &[StudyReport]) -> Frame {
+/// Builds the HTML page about several studies, with an index.
+pub(crate) fn page_of_several(reports: &[StudyReport]) -> String {
     let names: Vec<&str> = reports.iter().map(|report| report.study.as_str()).collect();
     let description = format!("The studies {}.", names.join(", "));
     let mut table = Table::new(["study", "holds", "fails", "vacuous", "open", "of"]);
@@ -33,55 +30,52 @@ pub(super) fn index(reports: &[StudyReport]) -> Frame {
         table.row(link, counts.map(Html::from).into_iter().chain([Html::text(&report.findings.about.subject)]));
     }
     let studies = reports.iter().map(|report| {
-        let description =
-            format!("{} ({}). On {}.{}", report.summary, report.paper, report.findings.about.subject, quick(report));
-        section(&report.study, &report.study, note(description).then(sections(report, &format!("{}-", report.study))))
+        let content = note(described(report)).then(sections(report, &format!("{}-", report.study)));
+        section(&report.study, &report.study, content)
     });
     let made = reports.first().map(made).unwrap_or_default();
     let sections = [section("index", "Index", table.html("verdicts by study")), studies.collect(), made];
-    Frame::new("study", "all", outcome(reports), &description, verdicts(reports), sections)
+    about::page("study", "all", outcome(reports), &description, verdicts(reports), sections)
 }
 
-fn quick(report: &StudyReport) -> &'static str {
-    if report.quick { " This quick version uses fewer values, epochs and samples." } else { "" }
+fn described(report: &StudyReport) -> String {
+    let quick = if report.quick { " This quick version uses fewer values, epochs and samples." } else { "" };
+    format!("{} ({}). On {}.{quick}", report.summary, report.paper, report.findings.about.subject)
+}
+
+/// Returns the number of claims with this verdict in all studies.
+fn count(reports: &[StudyReport], verdict: Verdict) -> usize {
+    reports.iter().map(|report| report.findings.count(verdict)).sum()
+}
+
+/// Writes the number of all claims.
+fn all_claims(reports: &[StudyReport]) -> String {
+    number::counted(reports.iter().map(|report| report.findings.claims.len()).sum(), "claim")
 }
 
 /// Says how many claims hold.
 fn outcome(reports: &[StudyReport]) -> Html {
-    let count = |verdict: Verdict| reports.iter().map(|report| report.findings.count(verdict)).sum::<usize>();
-    let all: usize = reports.iter().map(|report| report.findings.claims.len()).sum();
-    let (holds, fails) = (count(Verdict::Holds), count(Verdict::Fails));
-    let others = match all - holds - fails {
-        0 => String::new(),
-        _ => " These data do not decide the others.".to_string(),
-    };
+    let [holds, fails, vacuous, open] = Verdict::ALL.map(|verdict| count(reports, verdict));
+    let others = if vacuous + open > 0 { " These data do not decide the others." } else { "" };
     let verb = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "s" } else { "" });
     let (held, failed) = (verb(holds, "hold"), verb(fails, "fail"));
-    let words = format!("Of {}, {held} and {failed}.{others}", number::counted(all, "claim"));
-    conclusion(&words, fails == 0)
+    conclusion(&format!("Of {}, {held} and {failed}.{others}", all_claims(reports)), fails == 0)
 }
 
-fn verdicts(reports: &[StudyReport]) -> Vec<Fact> {
-    let all: usize = reports.iter().map(|report| report.findings.claims.len()).sum();
-    let fact = |verdict: Verdict, what: &str| {
-        let count = reports.iter().map(|report| report.findings.count(verdict)).sum();
-        Fact::new(verdict.name(), number::count(count), format!("of {}: {what}", number::counted(all, "claim")))
+fn verdicts(reports: &[StudyReport]) -> Vec<Html> {
+    let what = ["shown here", "the opposite was shown here", "cannot fail here", "nothing was shown"];
+    let of_verdict = |(verdict, what): (Verdict, _)| {
+        let count = number::count(count(reports, verdict));
+        fact(verdict.name(), count, format!("of {}: {what}", all_claims(reports)))
     };
-    vec![
-        fact(Verdict::Holds, "shown here"),
-        fact(Verdict::Fails, "the opposite was shown here"),
-        fact(Verdict::Vacuous, "cannot fail here"),
-        fact(Verdict::Open, "nothing was shown"),
-    ]
+    Verdict::ALL.into_iter().zip(what).map(of_verdict).collect()
 }
 
 /// Builds the sections of a study; `prefix` keeps their HTML identifiers unique on a page with several studies.
 fn sections(report: &StudyReport, prefix: &str) -> Html {
     let findings = &report.findings;
     let named = |name: &str, title: &str, content: Html| section(&format!("{prefix}{name}"), title, content);
-    let table = |shown: &crate::study::Table| {
-        element("p", element("strong", shown.title.as_str())).then(study_table(shown).html(&shown.title))
-    };
+    let table = |shown: &crate::study::Table| titled(&shown.title, study_table(shown).html(&shown.title));
     let tables = findings.tables.iter().map(table).collect();
     named("claims", "Claims", claims(&findings.claims))
         .then(named("curves", "Curves", figures(findings.curves.iter().map(curves))))
@@ -107,8 +101,7 @@ pub(crate) fn study_table(shown: &crate::study::Table) -> Table {
     let mut table = Table::new(shown.columns.iter().map(String::as_str));
     for (name, values) in &shown.rows {
         let cell = |value: f64| Cell::of(number::short(value), number::figure(value));
-        let value = |value: &Option<f64>| value.map_or_else(|| Cell::number(number::measure(None)), cell);
-        table.row(name.as_str(), values.iter().map(value));
+        table.row(name.as_str(), values.iter().map(|value| value.map_or_else(|| measured(None), cell)));
     }
     table
 }
@@ -122,12 +115,7 @@ fn curves(shown: &Curves) -> Figure {
     };
     let lines: Vec<Line> = shown.curves.iter().enumerate().map(line).collect();
     let legend: Vec<(Ink, String)> = lines.iter().map(|line| (line.ink, line.name.clone())).collect();
-    let plot = Lines {
-        x_name: shown.parameter.clone(),
-        lines,
-        across: shown.across,
-        upward: shown.upward,
-        ..Lines::default()
-    };
+    let (x_name, across, upward) = (shown.parameter.clone(), shown.across, shown.upward);
+    let plot = Lines { x_name, lines, across, upward, ..Lines::default() };
     Figure::new(shown.title.as_str(), plot, legend)
 }

@@ -313,7 +313,7 @@ fn every_color_of_a_plot_is_in_the_style() {
         .filter_map(|(attribute, value)| (attribute == "class").then_some(value))
         .collect();
     for class in classes.iter().filter(|class| class.starts_with("fill-") || class.starts_with("stroke-")) {
-        assert!(super::STYLE.contains(&format!(".{class} {{")), "{class}");
+        assert!(super::about::STYLE.contains(&format!(".{class} {{")), "{class}");
     }
     assert!(classes.contains(&"stroke-surrogate"));
 }

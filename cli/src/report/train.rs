@@ -1,82 +1,88 @@
 //! The HTML page about a `train` run.
 
-use burn_rank::learner::PositionFactor;
 use burn_rank::workbench::learner::in_words;
 
-use super::{
-    Curves, Fact, Frame, conclusion_of_train, configuration, convention_in_words, cost, data, description, features,
-    positions, provenance, queries, round_word,
-};
+use super::*;
 use crate::experiment::{RunRecord, SetMeasures, TrainReport};
-use crate::number;
-use crate::page::{Cell, Html, Table, note, section, with_error};
 
-pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
+pub(super) fn page(report: &TrainReport, record: Option<&RunRecord>) -> String {
     let curves =
         Curves { config: &report.config, selection: report.selection, convention: &report.convention, heights: vec![] };
-    let importance = report.fit.importance.as_ref().map(|found| [(String::new(), found)]);
+    let importance: Vec<_> = report.fit.importance.iter().map(|found| (String::new(), found)).collect();
     let normalizer = report.config["normalizer"].as_str().unwrap_or("none");
+    // The factors of the fit, or of each member of an ensemble.
+    let of_members = report.fit.members.iter().map(|member| (member.name.clone(), &member.positions[..]));
+    let positions: Vec<_> = [(String::new(), &report.fit.positions[..])].into_iter().chain(of_members).collect();
+    let extremes: Vec<_> = report.extremes.iter().map(|found| (String::new(), found)).collect();
     let sections = [
         section("results", "Results", results(report)),
-        members(report),
         match report.fit.members.is_empty() {
             true => section("curves", "Learning curves", curves.of(&report.fit)),
-            false => Html::default(),
+            false => members(report),
         },
         queries::distribution(&[(String::new(), &report.per_query)], report.selection, &report.convention),
-        report
-            .extremes
-            .as_ref()
-            .map(|found| queries::extremes(&[(String::new(), found)], &report.convention))
-            .unwrap_or_default(),
-        positions::factors(&of_positions(report)),
+        queries::extremes(&extremes, &report.convention),
+        features::positions(&positions),
         features::weights(&[("weight".to_string(), &report.fit)], normalizer),
-        importance.map(|found| features::importance(&found, &report.fit.feature_names)).unwrap_or_default(),
+        features::importance(&importance, &report.fit.feature_names),
         features::partial_dependence(&report.partial_dependence, &report.fit.feature_names, normalizer),
         data::of_split(&report.data),
         configuration(&report.config),
         provenance(&report.versions, &[report.fit.seed], &report.convention, record),
     ];
-    let (conclusion, description) = (conclusion_of_train(report), description(&report.config));
-    Frame::new("train", &report.name, conclusion, description, facts(report, record), sections)
+    let (concluded, description) = (concluded(report), description(&report.config));
+    about::page("train", &report.name, concluded, description, facts(report, record), sections)
 }
 
-fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
+/// Says how good the ranker is, and on which queries that was measured.
+fn concluded(report: &TrainReport) -> Html {
     let selection = report.selection.to_string();
-    let measured = |set: &str, measures: &SetMeasures| {
-        let of = |values| number::named(values, &selection);
-        let value = with_error(of(&measures.measures), of(&measures.standard_errors));
-        let counts = format!("{} convention, {}", report.convention.name, number::counted(measures.queries, "query"));
-        Fact::new(format!("{set} {selection}"), value, counts)
+    let Some((set, of)) = report.measures.iter().last() else { return Html::default() };
+    let set_in_words = if set == "train" { "training" } else { set };
+    let measured = in_a_sentence(&of.measures, &of.standard_errors, &selection);
+    let on = number::counted(of.queries, &format!("{set_in_words} query"));
+    let round = round_word(&report.config);
+    let (best, rounds) = (report.fit.best_round, report.fit.rounds);
+    let selected_on = if report.measures.validation.is_some() { "validation" } else { "training" };
+    let how = match set {
+        "test" if rounds > 1 => {
+            let round = round[..1].to_uppercase() + &round[1..];
+            format!(" {round} {best} of {rounds} was selected on the {selected_on} queries.")
+        }
+        "test" => String::new(),
+        _ => format!(
+            " There are no test queries. Expect a lower value on new queries, because the {round} was selected on the \
+             {selected_on} queries."
+        ),
+    };
+    conclusion(&format!("{selection} is {measured} on {on}.{how}"), set == "test")
+}
+
+fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Html> {
+    let selection = report.selection.to_string();
+    let of_set = |(set, of): &(&str, &SetMeasures)| {
+        let counts = format!("{} convention, {}", report.convention.name, number::counted(of.queries, "query"));
+        fact(format!("{set} {selection}"), named_measure(&of.measures, &of.standard_errors, &selection), counts)
     };
     // The most important measures come first; the measures of the training queries say the least.
     let sets: Vec<_> = report.measures.iter().collect();
-    let shown = sets.iter().rev().take((sets.len() - 1).max(1));
-    let mut facts: Vec<Fact> = shown.map(|(set, measures)| measured(set, measures)).collect();
+    let mut facts: Vec<Html> = sets.iter().rev().take((sets.len() - 1).max(1)).map(of_set).collect();
     let rounds = number::counted(report.fit.rounds, round_word(&report.config));
+    let end = in_words(report.fit.stop);
     facts.push(match report.fit.members.len() {
-        0 => Fact::new(
+        0 => fact(
             format!("selected {}", round_word(&report.config)),
             number::count(report.fit.best_round),
-            format!("of {rounds}, {}", in_words(report.fit.stop)),
+            format!("of {rounds}, {end}"),
         ),
-        members => Fact::new("members".to_string(), number::count(members), in_words(report.fit.stop).to_string()),
+        members => fact("members", number::count(members), end),
     });
     facts.extend(record.map(cost));
     facts
 }
 
-/// Returns the factors of positions of the fit, or of each member of an ensemble.
-fn of_positions(report: &TrainReport) -> Vec<(String, &[PositionFactor])> {
-    let members = report.fit.members.iter().map(|member| (member.name.clone(), &member.positions[..]));
-    std::iter::once((String::new(), &report.fit.positions[..])).chain(members).collect()
-}
-
 /// Lists the members of an ensemble with the selection measure of each.
 fn members(report: &TrainReport) -> Html {
-    if report.fit.members.is_empty() {
-        return Html::default();
-    }
     let sets: Vec<String> = report.measures.iter().map(|(set, _)| format!("{set} {}", report.selection)).collect();
     let head = ["member", "weight", "seed", "selected round", "rounds", "end"].map(str::to_string);
     let mut table = Table::new(head.into_iter().chain(sets.iter().cloned()));
@@ -107,11 +113,8 @@ pub(crate) fn measures_table(report: &TrainReport, first: &str, names: &[&String
     let mut table = Table::new([first, "queries", "empty"].into_iter().chain(names.iter().map(|name| name.as_str())));
     for (set, measures) in report.measures.iter() {
         let counts = [measures.queries, measures.empty_queries].map(|value| Cell::number(number::count(value)));
-        let value = |name: &&String| {
-            let of = |values| number::named(values, name);
-            with_error(of(&measures.measures), of(&measures.standard_errors))
-        };
-        table.row(set, counts.into_iter().chain(names.iter().map(value)));
+        let values = names.iter().map(|name| named_measure(&measures.measures, &measures.standard_errors, name));
+        table.row(set, counts.into_iter().chain(values));
     }
     table
 }

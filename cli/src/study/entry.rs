@@ -5,7 +5,7 @@ use burn_rank::workbench::ranker::Versions;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 
 use super::findings::StudyReport;
-use super::{Findings, Kind, Source, Subject};
+use super::{Findings, Source, Subject};
 use crate::experiment::ExperimentError;
 
 /// One study.
@@ -20,8 +20,8 @@ pub struct StudyEntry {
     /// The parameters that the study varies. On the command line, values without a parameter name apply to the first
     /// parameter.
     pub parameters: &'static [Parameter],
-    /// The kinds of input that the study accepts.
-    pub takes: &'static [Kind],
+    /// The kinds of input that the study accepts, in words.
+    pub takes: &'static [&'static str],
     pub(super) run: fn(&Setting) -> Result<Findings>,
 }
 
@@ -41,33 +41,22 @@ pub struct Parameter {
 pub enum Domain {
     /// Finite numbers above 0.
     Positive,
-    /// Whole numbers in a range.
-    Whole {
-        /// The smallest valid value.
-        from: u32,
-        /// The largest valid value.
-        to: u32,
-    },
+    /// Whole numbers from the first to the second.
+    Whole(u32, u32),
 }
 
-/// The options of a study, apart from its input.
-#[derive(Clone, Copy)]
-pub struct StudyOptions<'a> {
-    /// Values that replace the defaults, each with the parameter's name. Values without a name apply to the first
-    /// parameter.
-    pub over: &'a [(Option<String>, Vec<f64>)],
-    /// Whether to run a quick study, with fewer values, epochs and samples.
-    pub quick: bool,
-    /// Is told the next step, the number of finished steps, and the number of all steps.
-    pub progress: &'a dyn Fn(&str, usize, usize),
-}
+/// Values that replace the defaults of a parameter, with its name. Values without a name apply to the first parameter.
+pub type Over = (Option<String>, Vec<f64>);
+
+/// Is told the next step, the number of finished steps, and the number of all steps.
+pub type Progress<'a> = &'a dyn Fn(&str, usize, usize);
 
 /// The input and parameter values of a study run.
 pub(super) struct Setting<'a> {
     pub(super) source: &'a Source,
     pub(super) quick: bool,
     values: Vec<(&'static str, Vec<f64>)>,
-    progress: &'a dyn Fn(&str, usize, usize),
+    progress: Progress<'a>,
 }
 
 impl Setting<'_> {
@@ -90,6 +79,15 @@ impl Setting<'_> {
         }
     }
 
+    /// Computes a result for each value of a parameter, each a step.
+    pub(super) fn each<T>(&self, name: &str, values: &[f64], of: impl Fn(f64) -> Result<T>) -> Result<Vec<T>> {
+        let step = |(at, &value): (usize, &f64)| {
+            self.step(&format!("{name} = {value}"), at, values.len());
+            of(value)
+        };
+        values.iter().enumerate().map(step).collect()
+    }
+
     /// Reports progress.
     pub(super) fn step(&self, what: &str, done: usize, all: usize) {
         (self.progress)(what, done, all);
@@ -102,39 +100,38 @@ impl StudyEntry {
         self.takes.contains(&source.kind())
     }
 
-    /// Runs the study, and returns its report.
+    /// Runs the study, and returns its report. A `quick` study has fewer values, epochs and samples.
     ///
     /// # Errors
     /// Returns an error if the study does not accept the source or a parameter. Also returns one if values are invalid
     /// or not in ascending order. Also returns an error if no query can be ranked, a score is not finite, or a ranker
     /// cannot be trained.
-    pub fn run(&self, source: &Source, options: &StudyOptions) -> Result<StudyReport> {
-        let values = self.values(options.over)?;
+    pub fn run(&self, source: &Source, over: &[Over], quick: bool, progress: Progress) -> Result<StudyReport> {
+        let values = self.values(over)?;
         if !self.accepts(source) {
-            let takes: Vec<&str> = self.takes.iter().map(|kind| kind.name()).collect();
-            let (found, expected) = (source.kind().name(), takes.join(" or "));
+            let (found, expected) = (source.kind(), self.takes.join(" or "));
             return Err(ExperimentError::Input(format!("{}: found {found}, expected {expected}", self.name)));
         }
         source.check()?;
-        let setting = Setting { source, quick: options.quick, values, progress: options.progress };
+        let setting = Setting { source, quick, values, progress };
         Ok(StudyReport {
             study: self.name.to_string(),
             summary: self.summary.to_string(),
             paper: self.paper.to_string(),
-            quick: options.quick,
+            quick,
             findings: (self.run)(&setting)?,
             versions: Versions::current(),
         })
     }
 
-    fn values(&self, over: &[(Option<String>, Vec<f64>)]) -> Result<Vec<(&'static str, Vec<f64>)>> {
+    fn values(&self, over: &[Over]) -> Result<Vec<(&'static str, Vec<f64>)>> {
         let mut values: Vec<_> = self.parameters.iter().map(|of| (of.name, of.values.to_vec())).collect();
         for (name, given) in over {
             let at = match name {
                 None => (!values.is_empty()).then_some(0),
                 Some(name) => self.parameters.iter().position(|parameter| parameter.name == name),
             };
-            let Some(at) = at else { return Err(self.unknown(name.as_deref().unwrap_or_default())) };
+            let at = at.ok_or_else(|| self.unknown(name.as_deref().unwrap_or_default()))?;
             self.parameters[at].check(given)?;
             values[at].1.clone_from(given);
         }
@@ -154,14 +151,14 @@ impl Parameter {
     fn check(&self, values: &[f64]) -> Result<(), Refusal> {
         let inside = |value: &f64| match self.domain {
             Domain::Positive => value.is_finite() && *value > 0.0,
-            Domain::Whole { from, to } => value.fract() == 0.0 && (f64::from(from)..=f64::from(to)).contains(value),
+            Domain::Whole(from, to) => value.fract() == 0.0 && (f64::from(from)..=f64::from(to)).contains(value),
         };
         let beyond = values.iter().find(|value| !inside(value));
         let not_after = || values.windows(2).find(|two| two[0] >= two[1]).map(|two| &two[1]);
         let Some(found) = beyond.or_else(not_after) else { return Ok(()) };
         let number = match self.domain {
             Domain::Positive => "a finite number above 0".to_string(),
-            Domain::Whole { from, to } => format!("a whole number from {from} to {to}"),
+            Domain::Whole(from, to) => format!("a whole number from {from} to {to}"),
         };
         Err(Refusal::new(self.name, found, format!("{number}, each once and in ascending order")))
     }

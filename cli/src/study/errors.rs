@@ -6,24 +6,19 @@
 //! RankBoost on pairs with the highest label. The paper also finds that AdaRank's gain in MAP is largest for queries
 //! with few pairs. The two rankers are compared on the same queries.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use burn_rank::json::Value;
-use burn_rank::measure::Measure;
-use burn_rank::workbench::json::json;
 
-use super::{
-    About, Claim, Curves, Findings, Judged, Kind, Material, Mean, Result, RunSubject, Runs, ScoredQuery, Setting,
-    Source, StudyEntry, Subject, Table, Verdict, measured,
-};
-use crate::number::short;
+use super::*;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "errors",
     summary: "on which pairs of labels and on which queries one ranker errs less than another",
     paper: "Xu et al., Direct optimization of evaluation measures in learning to rank, Figures 14 to 16",
     parameters: &[],
-    takes: &[Kind::Generated, Kind::Training, Kind::Rankings, Kind::Runs],
+    takes: &[GENERATED, TRAINING, RANKINGS, RUNS],
     run,
 };
 
@@ -31,59 +26,59 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 const GROUPS: usize = 4;
 
 fn run(setting: &Setting) -> Result<Findings> {
-    if let Source::Rankings(first, second) = setting.source {
-        let compared = Compared::new("first", "second", first, second)?;
-        let about = About { subject: format!("{} against {}", first.origin, second.origin), ..About::queries(first) };
-        return Ok(compared.findings(about));
-    }
-    if let Source::Runs(runs) = setting.source {
-        return of_runs(runs);
-    }
-    let material = Material::of(setting)?;
-    let rounds = if setting.quick { 5 } else { 50 };
-    let ada_rank = json!({"kind": "ada_rank", "measure": "map", "rounds": rounds});
-    let rank_boost = json!({"kind": "rank_boost", "rounds": rounds});
-    let permu_rank = json!({"kind": "permu_rank", "measure": "map", "rounds": rounds.min(20)});
-    let compared = [
-        ("AdaRank", ada_rank, "RankBoost", rank_boost),
-        ("PermuRank", permu_rank, "RankSVM", json!({"kind": "rank_svm"})),
-    ];
-    let mut findings = Findings { about: About::text(material.origin.clone()), ..Findings::default() };
-    for (number, (name, learner, other_name, other)) in compared.into_iter().enumerate() {
-        let scored = |of: &str, learner: &Value, at: usize| {
-            setting.step(of, at, 4);
-            material.scored(&material.fit(learner, None, true)?, material.test()?)
-        };
-        let (first, second) = (scored(name, &learner, 2 * number)?, scored(other_name, &other, 2 * number + 1)?);
-        let found = Compared::new(name, other_name, &first, &second)?.findings(About::default());
-        findings.extend(found);
+    let (about, compared) = match setting.source {
+        Source::Rankings(first, second) => {
+            let subject = format!("{} against {}", first.origin, second.origin);
+            let compared = vec![Compared::new("first", "second", first, second)?];
+            (About { subject, ..About::queries(first) }, compared)
+        }
+        Source::Runs(runs) => (About::runs(&runs.runs), of_runs(runs)?),
+        _ => trained(setting)?,
+    };
+    let mut findings = Findings { about, ..Findings::default() };
+    compared.iter().for_each(|compared| compared.add_to(&mut findings));
+    if compared.is_empty() {
+        let judged = Judged::new(Verdict::Open, "a single run has nothing to be compared with");
+        findings.claims.push(Claim::new("Figure 14", "one ranker errs less than another", judged));
     }
     Ok(findings)
 }
 
+/// Trains the rankers that the paper compares.
+fn trained(setting: &Setting) -> Result<(About, Vec<Compared>)> {
+    let material = Material::of(setting)?;
+    let rounds = if setting.quick { 5 } else { 50 };
+    let scored = |name: &str, learner: Value, at: usize| {
+        setting.step(name, at, 4);
+        material.scored(&material.fit(&learner, None, true)?, material.test()?)
+    };
+    let ada_rank = scored("AdaRank", json!({"kind": "ada_rank", "measure": "map", "rounds": rounds}), 0)?;
+    let rank_boost = scored("RankBoost", json!({"kind": "rank_boost", "rounds": rounds}), 1)?;
+    let permu_rank = json!({"kind": "permu_rank", "measure": "map", "rounds": rounds.min(20)});
+    let permu_rank = scored("PermuRank", permu_rank, 2)?;
+    let rank_svm = scored("RankSVM", json!({"kind": "rank_svm"}), 3)?;
+    let compared = vec![
+        Compared::new("AdaRank", "RankBoost", &ada_rank, &rank_boost)?,
+        Compared::new("PermuRank", "RankSVM", &permu_rank, &rank_svm)?,
+    ];
+    Ok((About::text(material.origin), compared))
+}
+
 /// Compares the rankings that finished cross-validations kept. If there are more than two runs, compares the runs whose
 /// learners the paper compares. If none of these pairs is complete, compares the first run with every other run.
-fn of_runs(runs: &Runs) -> Result<Findings> {
-    let all = runs.runs();
+fn of_runs(runs: &Runs) -> Result<Vec<Compared>> {
     let of_paper = [("ada_rank", "rank_boost"), ("permu_rank", "rank_svm")];
     let of_paper = of_paper.iter().filter_map(|(one, other)| Some((runs.of_learner(one)?, runs.of_learner(other)?)));
     let of_paper: Vec<(&RunSubject, &RunSubject)> = of_paper.collect();
-    let pairs = match all {
+    let pairs = match &runs.runs[..] {
         [one, other] => vec![(one, other)],
         _ if !of_paper.is_empty() => of_paper,
         [first, others @ ..] => others.iter().map(|other| (first, other)).collect(),
         [] => Vec::new(),
     };
-    let mut findings = Findings { about: About::runs(all), ..Findings::default() };
-    for (one, other) in &pairs {
-        let compared = Compared::new(&one.name, &other.name, &one.subject, &other.subject)?;
-        findings.extend(compared.findings(About::default()));
-    }
-    if pairs.is_empty() {
-        let judged = Judged::new(Verdict::Open, "a single run has nothing to be compared with");
-        findings.claims.push(Claim::new("Figure 14", "one ranker errs less than another", judged));
-    }
-    Ok(findings)
+    let compared =
+        |(one, other): (&RunSubject, &RunSubject)| Compared::new(&one.name, &other.name, &one.subject, &other.subject);
+    pairs.into_iter().map(compared).collect()
 }
 
 /// The labels of two documents, with the higher label first.
@@ -92,14 +87,14 @@ type Labels = (u32, u32);
 /// Counts the pairs of a query and the errors among them, separately for each combination of labels.
 fn errors(query: &ScoredQuery) -> BTreeMap<Labels, (f64, usize)> {
     let mut counts = BTreeMap::new();
-    let documents: Vec<(f64, f64)> = query.scores.iter().copied().zip(query.labels.iter().copied()).collect();
-    for (score, label) in &documents {
-        for (other, lower) in documents.iter().filter(|(_, lower)| lower < label) {
+    let documents = || query.scores.iter().zip(&query.labels);
+    for (score, label) in documents() {
+        for (other, lower) in documents().filter(|(_, lower)| *lower < label) {
             let (errors, pairs): &mut (f64, usize) = counts.entry((*label as u32, *lower as u32)).or_default();
             *errors += match score.total_cmp(other) {
-                std::cmp::Ordering::Less => 1.0,
-                std::cmp::Ordering::Equal => 0.5,
-                std::cmp::Ordering::Greater => 0.0,
+                Ordering::Less => 1.0,
+                Ordering::Equal => 0.5,
+                Ordering::Greater => 0.0,
             };
             *pairs += 1;
         }
@@ -141,31 +136,23 @@ impl Compared {
                 }
             }
         }
-        let precisions = [measured(first, Measure::Ap(None))?, measured(second, Measure::Ap(None))?];
-        let gains = precisions[0].iter().zip(&precisions[1]).map(|(first, second)| first - second);
+        let precisions = first.measured(Measure::Ap(None))?.into_iter().zip(second.measured(Measure::Ap(None))?);
+        let gains = precisions.map(|(first, second)| first - second);
         let mut gains: Vec<(usize, f64)> = pairs_of_queries.into_iter().zip(gains).collect();
         gains.sort_by_key(|(pairs, _)| *pairs);
         Ok(Self { names: [name.to_string(), other.to_string()], by_labels, gains })
     }
 
-    /// Divides the queries, ordered by their number of pairs, into groups of almost equal size.
-    fn groups(&self) -> Vec<&[(usize, f64)]> {
-        self.gains.chunks(self.gains.len().div_ceil(GROUPS).max(1)).collect()
-    }
-
-    fn findings(&self, about: About) -> Findings {
-        let groups = self.groups();
+    fn add_to(&self, findings: &mut Findings) {
+        // The queries, ordered by their number of pairs, in groups of almost equal size.
+        let groups: Vec<&[(usize, f64)]> = self.gains.chunks(self.gains.len().div_ceil(GROUPS).max(1)).collect();
         let at: Vec<f64> = groups.iter().map(|group| group.last().map_or(0.0, |(pairs, _)| *pairs as f64)).collect();
         let title = format!("MAP of {} minus MAP of {}, by pairs per query", self.names[0], self.names[1]);
+        let curves = Curves::new(title, "pairs per query, up to", &at, [Scale::Log, Scale::Linear]);
         let gains = groups.iter().map(|group| Some(gain(group).mean));
-        Findings {
-            about,
-            tables: vec![self.rates(), self.by_pairs()],
-            curves: vec![
-                Curves::new(title, "pairs per query, up to", &at).linear_upward().curve("difference of MAP", gains),
-            ],
-            claims: self.claims(),
-        }
+        findings.tables.extend([self.rates(), self.by_pairs(&groups)]);
+        findings.curves.push(curves.curve("difference of MAP", gains));
+        findings.claims.extend(self.claims());
     }
 
     fn rates(&self) -> Table {
@@ -180,35 +167,30 @@ impl Compared {
         Table::new(title, columns).with(self.by_labels.iter().map(row))
     }
 
-    fn by_pairs(&self) -> Table {
+    fn by_pairs(&self, groups: &[&[(usize, f64)]]) -> Table {
         let [name, other] = &self.names;
         let title = format!("MAP of {name} minus MAP of {other}, by pairs per query (Figures 15 and 16)");
-        let row = |group: &[(usize, f64)]| {
+        let row = |group: &&[(usize, f64)]| {
             let [first, last] = [group.first(), group.last()].map(|of| of.map_or(0, |of| of.0));
             let gain = gain(group);
             (format!("{first} to {last}"), [group.len() as f64, gain.mean, gain.error].map(Some))
         };
         let columns = ["pairs per query", "queries", "difference of MAP", "\u{b1}"];
-        Table::new(title, columns).with(self.groups().into_iter().map(row))
+        Table::new(title, columns).with(groups.iter().map(row))
     }
 
     fn claims(&self) -> Vec<Claim> {
         let [name, other] = &self.names;
         let highest = self.by_labels.keys().map(|(high, _)| *high).max();
-        let mut claims: Vec<Claim> = self
-            .by_labels
-            .iter()
-            .filter(|((high, _), _)| Some(*high) == highest)
-            .map(|((high, low), rates)| {
-                let claim =
-                    format!("{name} errs less than {other} on pairs of labels {high} and {low} (rate per query)");
-                Claim::new("Figure 14", claim, fewer_errors(rates))
-            })
-            .collect();
+        let mut claims = Vec::new();
+        for ((high, low), rates) in self.by_labels.iter().filter(|((high, _), _)| Some(*high) == highest) {
+            let claim = format!("{name} errs less than {other} on pairs of labels {high} and {low} (rate per query)");
+            claims.push(Claim::new("Figure 14", claim, fewer_errors(rates)));
+        }
         let gains: Vec<f64> = self.gains.iter().map(|(_, gain)| *gain).collect();
         let all = Mean::of(&gains);
-        let judged =
-            Judged::new(all.above_zero(), format!("MAP differs by {all}")).number("difference of MAP", all.mean);
+        let judged = Judged::new(all.above_zero(), format!("MAP differs by {all}"));
+        let judged = judged.number("difference of MAP", all.mean);
         claims.push(Claim::new("Figure 16", format!("MAP of {name} is higher than MAP of {other}"), judged));
         let claim = format!("{name} gains most on {other} for queries with few pairs");
         claims.push(Claim::new("Figure 16", claim, gains_at_few_pairs(&gains)));
@@ -223,8 +205,8 @@ fn gain(group: &[(usize, f64)]) -> Mean {
 fn fewer_errors(rates: &Rates) -> Judged {
     let fewer = Mean::of_differences(&rates.queries[1], &rates.queries[0]);
     let [first, second] = rates.errors.map(|errors| errors / rates.pairs as f64);
-    let (rates_of, way) = ([first, second].map(short).join(" and "), if fewer.mean < 0.0 { "more" } else { "fewer" });
-    let found = format!("rates {rates_of} over {} pairs; per query {} {way}", rates.pairs, fewer.size());
+    let (both, way) = ([first, second].map(short).join(" and "), if fewer.mean < 0.0 { "more" } else { "fewer" });
+    let found = format!("rates {both} over {} pairs; per query {} {way}", rates.pairs, fewer.size());
     Judged::new(fewer.above_zero(), found).number("first rate", first).number("second rate", second)
 }
 
@@ -287,7 +269,8 @@ mod tests {
         let run = |learner: &'static str| (learner, None, None, subject.clone());
         let titles = |learners: &[&'static str]| -> Vec<String> {
             let runs = runs(&learners.iter().map(|learner| run(learner)).collect::<Vec<_>>());
-            of_runs(&runs).unwrap().curves.iter().map(|curves| curves.title.clone()).collect()
+            let title = |of: &Compared| format!("MAP of {} minus MAP of {}", of.names[0], of.names[1]);
+            of_runs(&runs).unwrap().iter().map(title).collect()
         };
         let pairs = titles(&["rank_boost", "permu_rank", "regression", "ada_rank", "rank_svm"]);
         assert!(pairs[0].starts_with("MAP of ada_rank  minus MAP of rank_boost"), "{pairs:?}");

@@ -109,13 +109,6 @@ impl Claim {
 }
 
 impl Findings {
-    /// Appends the tables, curves and claims of other findings.
-    pub(super) fn extend(&mut self, other: Findings) {
-        self.tables.extend(other.tables);
-        self.curves.extend(other.curves);
-        self.claims.extend(other.claims);
-    }
-
     /// Returns the number of claims with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.claims.iter().filter(|claim| claim.verdict == verdict).count()
@@ -137,9 +130,7 @@ impl About {
             tied_queries: Some(subject.queries.iter().filter(|query| query.smallest_difference() == 0.0).count()),
         }
     }
-}
 
-impl About {
     /// Describes the test queries of runs.
     pub(super) fn runs<'a>(runs: impl IntoIterator<Item = &'a RunSubject>) -> Self {
         let runs: Vec<&RunSubject> = runs.into_iter().collect();
@@ -157,44 +148,32 @@ impl Table {
     }
 
     /// Adds rows, each with its name.
-    pub(super) fn with<V: IntoIterator<Item = Option<f64>>>(
-        mut self,
-        rows: impl IntoIterator<Item = (String, V)>,
-    ) -> Self {
-        rows.into_iter().for_each(|(name, values)| self.row(name, values));
+    pub(super) fn with<V: IntoIterator<Item = Option<f64>>>(mut self, rows: impl Iterator<Item = (String, V)>) -> Self {
+        rows.for_each(|(name, values)| self.row(name, values));
         self
     }
 
-    /// Adds a row; values that are not finite are stored as `None`.
+    /// Adds a row.
     pub(super) fn row(&mut self, name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) {
-        let values = values.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();
-        self.rows.push((name.into(), values));
+        self.rows.push((name.into(), finite(values)));
     }
 }
 
+/// Values that are not finite are stored as `None`.
+fn finite(values: impl IntoIterator<Item = Option<f64>>) -> Vec<Option<f64>> {
+    values.into_iter().map(|value| value.filter(|value| value.is_finite())).collect()
+}
+
 impl Curves {
-    /// Creates a plot without curves, with both axes logarithmic.
-    pub(super) fn new(title: impl Into<String>, parameter: impl Into<String>, at: &[f64]) -> Self {
-        let (title, parameter, at) = (title.into(), parameter.into(), at.to_vec());
-        Self { title, parameter, at, across: Scale::Log, upward: Scale::Log, curves: Vec::new() }
+    /// Creates a plot without curves. `scales` are those of the horizontal and of the vertical axis.
+    pub(super) fn new(title: impl Into<String>, parameter: &str, at: &[f64], scales: [Scale; 2]) -> Self {
+        let ([across, upward], parameter) = (scales, parameter.to_string());
+        Self { title: title.into(), parameter, at: at.to_vec(), across, upward, curves: Vec::new() }
     }
 
-    /// Makes the horizontal axis linear.
-    pub(super) fn linear_across(mut self) -> Self {
-        self.across = Scale::Linear;
-        self
-    }
-
-    /// Makes the vertical axis linear.
-    pub(super) fn linear_upward(mut self) -> Self {
-        self.upward = Scale::Linear;
-        self
-    }
-
-    /// Adds a curve; values that are not finite are stored as `None`.
+    /// Adds a curve.
     pub(super) fn curve(mut self, name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) -> Self {
-        let values = values.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();
-        self.curves.push((name.into(), values));
+        self.curves.push((name.into(), finite(values)));
         self
     }
 }

@@ -18,19 +18,31 @@ mod training;
 mod truncation;
 mod verdict;
 
-pub(crate) use entry::{Domain, Parameter, StudyEntry, StudyOptions};
+pub(crate) use entry::{Domain, Over, Parameter, StudyEntry};
 pub(crate) use findings::{About, Claim, Curves, Findings, StudyReport, Table};
-pub(crate) use source::{Kind, RunSubject, Runs, ScoredQuery, Source, Subject, Training};
+pub(crate) use source::{Material, RunSubject, Runs, ScoredQuery, Source, Subject};
 pub(crate) use verdict::Verdict;
 
-use crate::experiment::ExperimentError;
+// What a study needs: it takes all of this with `use super::*`.
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_rank::loss::Lists;
+use burn_rank::data::RankingDataset;
+use burn_rank::loss::{Lists, LossSpec};
+use burn_rank::measure::{Convention, Measure};
 use burn_rank::op::Step;
+use burn_rank::seed::seed_for;
+use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{did_you_mean, nearest};
+use chacha20::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
 use entry::{Result, Setting};
-use training::{Linear, Material, measured};
-use verdict::{Bounded, Judged, Mean, ROUNDING, falls};
+use source::{GENERATED, RANKING, RANKINGS, RUNS, TRAINING, discount, gain, relevant};
+use training::{Linear, LinearQuery, norm};
+use verdict::{Bounded, Judged, Mean, ROUNDING, falls, mean};
+
+use crate::experiment::ExperimentError;
+use crate::number::short;
+use crate::plot::Scale;
 
 /// Every study.
 pub const STUDIES: &[StudyEntry] = &[
@@ -56,6 +68,11 @@ pub fn find(name: &str) -> Result<&'static StudyEntry> {
     })
 }
 
+/// Returns a generator of random numbers, of which each purpose and number has its own.
+fn random(seed: u64, purpose: &str, number: usize) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed_for(seed, purpose, number as u64))
+}
+
 /// Returns the approximate position and the exact rank of each document.
 fn positions(scores: &[f64], alpha: f64, step: Step) -> (Vec<f64>, Vec<f64>) {
     let device = Device::flex();
@@ -71,7 +88,12 @@ fn positions(scores: &[f64], alpha: f64, step: Step) -> (Vec<f64>, Vec<f64>) {
 /// logistic step.
 fn largest_error(scores: &[f64], alpha: f64) -> f64 {
     let (approximate, ranks) = positions(scores, alpha, Step::Logistic);
-    approximate.iter().zip(&ranks).map(|(position, rank)| (position - rank).abs()).fold(0.0, f64::max)
+    largest_difference(&approximate, &ranks)
+}
+
+/// Returns the largest difference of corresponding values.
+fn largest_difference(left: &[f64], right: &[f64]) -> f64 {
+    left.iter().zip(right).map(|(left, right)| (left - right).abs()).fold(0.0, f64::max)
 }
 
 /// Returns the bound of Theorem 3 and Corollary 4 on the difference between a position and a rank. The bound is `None`
@@ -99,13 +121,11 @@ fn theorem_6(epsilon: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const QUICK: StudyOptions = StudyOptions { over: &[], quick: true, progress: &|_, _, _| () };
-
     #[test]
     fn every_study_gives_whole_tables_and_a_record_that_is_read_back() {
         let source = Source::Generated { queries: 12, seed: 1 };
         for study in STUDIES {
-            let report = study.run(&source, &QUICK).unwrap();
+            let report = study.run(&source, &[], true, &|_, _, _| ()).unwrap();
             let findings = &report.findings;
             assert!(!findings.claims.is_empty() && !findings.tables.is_empty(), "{}", study.name);
             for table in &findings.tables {
@@ -125,9 +145,8 @@ mod tests {
     fn what_cannot_be_studied_is_refused() {
         let subject = Subject::generated(2, 1);
         let study = find("measure-accuracy").unwrap();
-        let refused = |source: Source, over: &[(Option<String>, Vec<f64>)]| {
-            study.run(&source, &StudyOptions { over, ..QUICK }).unwrap_err().to_string()
-        };
+        let refused =
+            |source: Source, over: &[Over]| study.run(&source, over, true, &|_, _, _| ()).unwrap_err().to_string();
         let over = |name: Option<&str>, values: &[f64]| vec![(name.map(str::to_string), values.to_vec())];
         let given = || Source::Ranking(subject.clone());
         let message = refused(given(), &over(None, &[0.0]));

@@ -7,21 +7,10 @@
 //! the complexity term by `24 (B R m)^2 / (sigma sqrt(n))`. The loss is below 1, so a complexity term of 1 or more is
 //! vacuous.
 
-use burn_rank::loss::{LossSpec, explain};
-use burn_rank::measure::{Convention, Measure};
-use burn_rank::seed::seed_for;
-use burn_rank::workbench::json::json;
-use burn_rank::workbench::mean_of;
-use chacha20::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
+use burn_rank::loss::explain;
 
-use super::training::norm;
-use super::{
-    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Linear, Material, Mean, Parameter, ROUNDING, Result,
-    ScoredQuery, Setting, StudyEntry, Subject, Table, Verdict, falls, measured,
-};
+use super::*;
 use crate::experiment::linear_weights;
-use crate::number::short;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "smoothness",
@@ -31,12 +20,14 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
         Parameter { name: "sigma", values: &[0.015_625, 0.0625, 0.25, 1.0, 4.0, 16.0, 64.0], domain: Domain::Positive },
         Parameter { name: "lambda", values: &[0.01], domain: Domain::Positive },
     ],
-    takes: &[Kind::Generated, Kind::Training, Kind::Runs],
+    takes: &[GENERATED, TRAINING, RUNS],
     run,
 };
 
 /// The first value of sigma in training, as in the paper.
 const FIRST_SIGMA: f64 = 64.0;
+/// The measure of trained rankers.
+const AT_10: Measure = Measure::Ndcg(Some(10));
 /// The number of training queries, and the number of steps along the line in Figure 1. The first pair is for a full
 /// study, the second for a quick one.
 const LINE: [(usize, usize); 2] = [(30, 60), (8, 30)];
@@ -51,16 +42,12 @@ fn smooth(sigma: f64) -> LossSpec {
 /// Returns the bound of section 5.1 on the error of SmoothNDCG, or `None` for equal scores.
 fn bound(query: &ScoredQuery, sigma: f64, ndcg: f64) -> Option<f64> {
     let mu = query.smallest_difference().powi(2);
-    let discount = |rank: usize| 1.0 / (rank as f64 + 1.0).log2();
     let mut order: Vec<usize> = (0..query.scores.len()).collect();
     order.sort_by(|i, j| query.scores[*j].total_cmp(&query.scores[*i]));
-    let gains: Vec<f64> = order.iter().map(|i| query.labels[*i].exp2() - 1.0).collect();
+    let gains: Vec<f64> = order.iter().map(|i| gain(query.labels[*i])).collect();
     let sum: f64 = gains.iter().sum();
-    let mut ideal = gains.clone();
-    ideal.sort_by(|left, right| right.total_cmp(left));
-    let ideal: f64 = ideal.iter().enumerate().map(|(place, gain)| gain * discount(place + 1)).sum();
-    let others: f64 = gains.iter().enumerate().map(|(place, gain)| discount(place + 1) * (sum - gain)).sum();
-    let most = (others / ideal).max((gains.len() - 1) as f64 * ndcg);
+    let others: f64 = gains.iter().zip(1u32..).map(|(gain, rank)| discount(f64::from(rank)) * (sum - gain)).sum();
+    let most = (others / query.ideal_dcg()).max((gains.len() - 1) as f64 * ndcg);
     (mu > 0.0).then(|| (-mu / sigma).exp() * most)
 }
 
@@ -79,7 +66,6 @@ struct AtSigma {
     scaled: f64,
     /// The gradient's norm for each query, with the bound from section 5.2.
     slopes: Bounded,
-    largest_slope: f64,
     /// `24 (B R m)^2 / (sigma sqrt(n))`
     complexity: f64,
 }
@@ -92,36 +78,28 @@ fn train_at(material: &Material, linear: &Linear, sigma: f64, lambda: f64, steps
     let fit = material.fit(&learner, Some(LossSpec::new("smooth_ndcg")), false)?;
     let weights: Vec<f64> = linear_weights(&fit.ranker).unwrap_or_default().into_iter().map(f64::from).collect();
     let train = material.scored(&fit, &material.split.train)?;
-    let at_10 = |subject: &Subject| measured(subject, Measure::Ndcg(Some(10)));
-    let validation = match &material.split.validation {
-        Some(data) => at_10(&material.scored(&fit, data)?)?,
-        None => Vec::new(),
-    };
-    let test = at_10(&material.scored(&fit, material.test()?)?)?;
+    let at_10 = |data: &RankingDataset| material.scored(&fit, data)?.measured(AT_10);
+    let exponents: Vec<f64> = train.queries.iter().map(|query| query.smallest_difference().powi(2) / sigma).collect();
     let longest = train.queries.iter().map(|query| query.scores.len()).max().unwrap_or(0) as f64;
     let reach = norm(&weights) * linear.largest_norm();
     let mut found = AtSigma {
         sigma,
-        train: at_10(&train)?,
-        validation,
-        test,
+        train: train.measured(AT_10)?,
+        validation: material.split.validation.as_ref().map(at_10).transpose()?.unwrap_or_default(),
+        test: at_10(material.test()?)?,
         errors: Bounded::default(),
-        exponent: f64::NAN,
+        exponent: mean(&exponents),
         scaled: 0.0,
         slopes: Bounded::default(),
-        largest_slope: 0.0,
         complexity: 24.0 * (reach * longest).powi(2) / (sigma * (train.queries.len() as f64).sqrt()),
         weights,
     };
-    found.exponent =
-        mean_of(train.queries.iter().map(|query| query.smallest_difference().powi(2) / sigma)).unwrap_or(f64::NAN);
     let loss = smooth(sigma).build()?;
-    for (query, ndcg) in train.queries.iter().zip(measured(&train, Measure::Ndcg(None))?) {
-        let explained = explain(&*loss, &query.scores, &query.labels, burn::tensor::DType::F64)?;
+    for (query, ndcg) in train.queries.iter().zip(train.measured(Measure::Ndcg(None))?) {
+        let explained = explain(&*loss, &query.scores, &query.labels, DType::F64)?;
         found.errors.add((explained.value - ndcg).abs(), bound(query, sigma, ndcg), 1.0);
-        let slope = norm(&explained.grad);
-        found.slopes.add(slope, Some(8.0 * reach * longest.powf(1.5) / sigma), f64::INFINITY);
-        found.largest_slope = found.largest_slope.max(slope);
+        let steepest = 8.0 * reach * longest.powf(1.5) / sigma;
+        found.slopes.add(norm(&explained.grad), Some(steepest), f64::INFINITY);
         for scale in SCALES {
             let scores = query.scores.iter().map(|score| score / scale.sqrt()).collect();
             let changed = ScoredQuery { scores, labels: query.labels.clone() }.surrogate(&smooth(sigma / scale))?;
@@ -138,7 +116,7 @@ fn run(setting: &Setting) -> Result<Findings> {
         sigmas = vec![sigmas[0], sigmas[sigmas.len() / 2], sigmas[sigmas.len() - 1]];
     }
     let lambda = setting.values("lambda")[0];
-    let linear = material.linear(usize::MAX)?;
+    let linear = material.linear(&material.split.train, usize::MAX)?;
     let mut found = Vec::new();
     for (at, &sigma) in sigmas.iter().enumerate() {
         setting.step(&format!("sigma = {sigma}"), at, sigmas.len() + 1);
@@ -146,25 +124,20 @@ fn run(setting: &Setting) -> Result<Findings> {
     }
     setting.step("the line of Figure 1", sigmas.len(), sigmas.len() + 1);
     let (queries, steps) = LINE[usize::from(setting.quick)];
-    let line = Line::new(&material.linear(queries)?, &found[0].weights, &sigmas, steps)?;
-    let flat = flat(&material.linear(queries)?, &found[0].weights)?;
+    let (linear, weights) = (material.linear(&material.split.train, queries)?, &found[0].weights);
+    let line = Line::new(&linear, weights, &sigmas, steps)?;
     let mut claims = claims(&found);
-    claims.push(line.claim());
-    claims.push(flat);
-    Ok(Findings {
-        about: About::text(format!("{}, lambda = {lambda}", material.origin)),
-        tables: vec![table(&found)],
-        curves: vec![line.curves(), annealing(&found)],
-        claims,
-    })
+    claims.extend([line.claim(), flat(&linear, weights)?]);
+    let about = About::text(format!("{}, lambda = {lambda}", material.origin));
+    Ok(Findings { about, tables: vec![table(&found)], curves: vec![line.curves(), annealing(&found)], claims })
 }
 
 fn table(found: &[AtSigma]) -> Table {
     let columns = ["sigma", "train NDCG@10", "test NDCG@10", "|A - NDCG|", "mu / sigma", "gradient", "24(BRm)^2/.."];
     let row = |of: &AtSigma| {
-        let [train, test] = [&of.train, &of.test].map(|values| Some(Mean::of(values).mean));
-        let [exponent, slope, complexity] = [of.exponent, of.largest_slope, of.complexity].map(Some);
-        (short(of.sigma), [train, test, of.errors.mean(), exponent, slope, complexity])
+        let (train, test) = (mean(&of.train), mean(&of.test));
+        let [train, test, exponent, complexity] = [train, test, of.exponent, of.complexity].map(Some);
+        (short(of.sigma), [train, test, of.errors.mean(), exponent, of.slopes.largest(), complexity])
     };
     let title = "after training at sigma (annealed from 64), means over queries";
     Table::new(title, columns).with(found.iter().map(row))
@@ -172,11 +145,9 @@ fn table(found: &[AtSigma]) -> Table {
 
 fn annealing(found: &[AtSigma]) -> Curves {
     let sigmas: Vec<f64> = found.iter().map(|of| of.sigma).collect();
-    let mean = |values: fn(&AtSigma) -> &[f64]| found.iter().map(move |of| Some(Mean::of(values(of)).mean));
-    Curves::new("NDCG@10 over the annealing (Figure 2)", "sigma", &sigmas)
-        .linear_upward()
-        .curve("train", mean(|of| &of.train))
-        .curve("test", mean(|of| &of.test))
+    Curves::new("NDCG@10 over the annealing (Figure 2)", "sigma", &sigmas, [Scale::Log, Scale::Linear])
+        .curve("train", found.iter().map(|of| Some(mean(&of.train))))
+        .curve("test", found.iter().map(|of| Some(mean(&of.test))))
 }
 
 fn claims(found: &[AtSigma]) -> Vec<Claim> {
@@ -186,51 +157,36 @@ fn claims(found: &[AtSigma]) -> Vec<Claim> {
         Claim::new("section 5.1", claim, Bounded::judge([&of.errors], "training queries"))
     };
     let mut claims: Vec<Claim> = found.iter().map(within).collect();
-    let downwards = found.iter().rev().map(|of| (format!("sigma = {}", short(of.sigma)), of.errors.errors()));
+    let downwards = found.iter().rev().map(|of| (format!("sigma = {}", short(of.sigma)), &of.errors.errors));
     claims.push(Claim::new("section 5.1", "the smaller sigma, the smaller |SmoothNDCG - NDCG|", falls(downwards)));
-    claims.push(Claim::new(
-        "Figure 2",
-        "annealing raises NDCG@10 on the training queries, from the largest sigma to the smallest",
-        annealed(found),
-    ));
-    claims.push(Claim::new(
-        "Figure 2",
-        "annealing to the end overfits: test NDCG@10 is lower than at the sigma chosen on validation queries",
-        overfitted(found),
-    ));
+    let claim = "annealing raises NDCG@10 on the training queries, from the largest sigma to the smallest";
+    claims.push(Claim::new("Figure 2", claim, annealed(found)));
+    let claim = "annealing to the end overfits: test NDCG@10 is lower than at the sigma chosen on validation queries";
+    claims.push(Claim::new("Figure 2", claim, overfitted(found)));
+    let claim = "24 (B R m)^2 / (sigma sqrt(n)) bounds the difference of training and test loss";
     let complexity = found.iter().map(|of| of.complexity).fold(f64::INFINITY, f64::min);
-    claims.push(Claim::new(
-        "section 5.2",
-        "24 (B R m)^2 / (sigma sqrt(n)) bounds the difference of training and test loss",
-        complexity_is(complexity),
-    ));
-    claims.push(Claim::new(
-        "section 5.2",
-        "the gradient is at most 8 B R m^(3/2) / sigma, at the trained weights",
-        Bounded::judge(found.iter().map(|of| &of.slopes), "queries and values of sigma"),
-    ));
-    claims.push(Claim::new(
-        "Lemma 1",
-        "with w_0 = 0, sigma / c and w / sqrt(c) give the same SmoothNDCG, for c = .25, 4, 10",
-        identity(found.iter().map(|of| of.scaled).fold(0.0, f64::max)),
-    ));
+    claims.push(Claim::new("section 5.2", claim, complexity_is(complexity)));
+    let slopes = Bounded::judge(found.iter().map(|of| &of.slopes), "queries and values of sigma");
+    let claim = "the gradient is at most 8 B R m^(3/2) / sigma, at the trained weights";
+    claims.push(Claim::new("section 5.2", claim, slopes));
+    let claim = "with w_0 = 0, sigma / c and w / sqrt(c) give the same SmoothNDCG, for c = .25, 4, 10";
+    let scaled = found.iter().map(|of| of.scaled).fold(0.0, f64::max);
+    claims.push(Claim::new("Lemma 1", claim, identity(scaled)));
     claims
 }
 
 fn annealed(found: &[AtSigma]) -> Judged {
     let (Some(last), Some(first)) = (found.first(), found.last()) else { return Judged::new(Verdict::Open, "") };
     let rise = Mean::of_differences(&last.train, &first.train);
-    Judged::new(rise.above_zero(), format!("it rises by {rise}"))
-        .number("rise", rise.mean)
-        .number("standard error", rise.error)
+    let judged = Judged::new(rise.above_zero(), format!("it rises by {rise}"));
+    judged.number("rise", rise.mean).number("standard error", rise.error)
 }
 
 /// Judges whether the smallest sigma has a lower measure on test queries than the sigma that is best on validation
 /// queries.
 fn overfitted(found: &[AtSigma]) -> Judged {
-    let mean = |of: &AtSigma| Mean::of(&of.validation).mean;
-    let best =
-        found.iter().filter(|of| !of.validation.is_empty()).max_by(|left, right| mean(left).total_cmp(&mean(right)));
+    let validated = found.iter().filter(|of| !of.validation.is_empty());
+    let best = validated.max_by(|left, right| mean(&left.validation).total_cmp(&mean(&right.validation)));
     let (Some(last), Some(best)) = (found.first(), best) else {
         return Judged::new(Verdict::Open, "there are no validation queries");
     };
@@ -251,24 +207,24 @@ fn complexity_is(least: f64) -> Judged {
 /// Judges whether two expressions are equal, given the largest difference of their values.
 fn identity(largest: f64) -> Judged {
     let verdict = if largest <= ROUNDING { Verdict::Holds } else { Verdict::Fails };
-    Judged::new(verdict, format!("the values differ by at most {}", short(largest)))
-        .number("largest difference", largest)
+    let judged = Judged::new(verdict, format!("the values differ by at most {}", short(largest)));
+    judged.number("largest difference", largest)
 }
 
 /// Judges whether SmoothNDCG tends to a constant, `sum_i G_i sum_j D(j) / (m Z)`, as sigma grows.
 fn flat(linear: &Linear, weights: &[f64]) -> Result<Claim> {
-    let sigmas = [1e2, 1e4, 1e6];
-    let mut columns = Vec::new();
-    for sigma in sigmas {
-        let error = |query: &ScoredQuery| {
-            let equal = ScoredQuery { scores: vec![0.0; query.scores.len()], labels: query.labels.clone() };
+    let of_sigma = |sigma: f64| {
+        let error = |query: ScoredQuery| {
+            let soft = query.surrogate(&smooth(sigma))?;
             // Equal scores give every document the weight 1 / m at every rank.
-            Ok((query.surrogate(&smooth(sigma))? - equal.surrogate(&smooth(sigma))?).abs())
+            let equal = ScoredQuery { scores: vec![0.0; query.scores.len()], ..query };
+            Ok((soft - equal.surrogate(&smooth(sigma))?).abs())
         };
-        columns.push(linear.scored(weights).queries.iter().map(error).collect::<Result<Vec<f64>>>()?);
-    }
-    let named = sigmas.iter().zip(&columns).map(|(sigma, of)| (format!("sigma = {sigma}"), of));
-    Ok(Claim::new("section 5.3", "SmoothNDCG tends to a constant as sigma grows (difference from it)", falls(named)))
+        let errors = linear.scored(weights).queries.into_iter().map(error).collect::<Result<Vec<f64>>>()?;
+        Ok((format!("sigma = {sigma}"), errors))
+    };
+    let columns = [1e2, 1e4, 1e6].into_iter().map(of_sigma).collect::<Result<Vec<_>>>()?;
+    Ok(Claim::new("section 5.3", "SmoothNDCG tends to a constant as sigma grows (difference from it)", falls(columns)))
 }
 
 /// SmoothNDCG of linear rankers with the weights `w + t w_rand` (Figure 1).
@@ -280,33 +236,26 @@ struct Line {
 
 impl Line {
     fn new(linear: &Linear, weights: &[f64], sigmas: &[f64], steps: usize) -> Result<Self> {
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(1, "smoothness", 0));
+        let mut random = random(1, "smoothness", 0);
         let direction: Vec<f64> = (0..linear.features()).map(|_| random.random::<f64>() - 0.5).collect();
         let scale = norm(weights) / norm(&direction);
         let at: Vec<f64> = (0..=steps).map(|i| 2.0 * i as f64 / steps as f64 - 1.0).collect();
-        let moved = |t: f64| -> Subject {
+        let value = |sigma: f64, t: f64| {
             let weights: Vec<f64> = weights.iter().zip(&direction).map(|(w, d)| w + t * scale * d).collect();
-            linear.scored(&weights)
+            let moved = linear.scored(&weights);
+            let values = match sigma {
+                0.0 => moved.measured(Measure::Ndcg(None)),
+                sigma => moved.surrogates(&smooth(sigma)),
+            };
+            Ok(mean(&values?))
         };
-        let convention = Convention::default();
-        let mut curves = Vec::new();
-        for sigma in sigmas.iter().copied().chain([0.0]) {
-            let value = |query: &ScoredQuery| match sigma {
-                0.0 => query.exact(Measure::Ndcg(None), &convention),
-                sigma => query.surrogate(&smooth(sigma)),
-            };
-            let mean = |t: &f64| -> Result<f64> {
-                let values: Result<Vec<f64>> = moved(*t).queries.iter().map(value).collect();
-                Ok(mean_of(values?).unwrap_or(f64::NAN))
-            };
-            curves.push((sigma, at.iter().map(mean).collect::<Result<_, _>>()?));
-        }
+        let of_sigma = |sigma: f64| Ok((sigma, at.iter().map(|t| value(sigma, *t)).collect::<Result<_>>()?));
+        let curves = sigmas.iter().copied().chain([0.0]).map(of_sigma).collect::<Result<_>>()?;
         Ok(Self { at, curves })
     }
 
     fn curves(&self) -> Curves {
-        let plot =
-            Curves::new("SmoothNDCG along w + t w_rand (Figure 1)", "t", &self.at).linear_across().linear_upward();
+        let plot = Curves::new("SmoothNDCG along w + t w_rand (Figure 1)", "t", &self.at, [Scale::Linear; 2]);
         // Shows one curve per color: the smallest sigmas, and exact NDCG.
         let shown = self.curves.iter().take(4).chain(self.curves.last().filter(|_| self.curves.len() > 4));
         shown.fold(plot, |plot, (sigma, values)| {
@@ -317,8 +266,8 @@ impl Line {
 
     /// Judges whether the curves for larger sigma have fewer local maxima.
     fn claim(&self) -> Claim {
-        let counts: Vec<usize> =
-            self.curves.iter().filter(|(sigma, _)| *sigma > 0.0).map(|(_, values)| maxima(values)).collect();
+        let smooth = self.curves.iter().filter(|(sigma, _)| *sigma > 0.0);
+        let counts: Vec<usize> = smooth.map(|(_, values)| maxima(values)).collect();
         Claim::new("Figure 1", "the larger sigma, the fewer local maxima on the line", fewer(&counts))
     }
 }
@@ -386,7 +335,6 @@ mod tests {
             exponent: 0.0,
             scaled: 0.0,
             slopes: Bounded::default(),
-            largest_slope: 0.0,
             complexity: 1.0,
         };
         let (low, high) = ([0.3, 0.4, 0.5], [0.61, 0.7, 0.82]);

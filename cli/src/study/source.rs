@@ -11,23 +11,28 @@ use burn_rank::data::RankingDataset;
 use burn_rank::json::Value;
 use burn_rank::loss::{LossSpec, explain};
 use burn_rank::measure::{Convention, Measure, Ranking};
-use burn_rank::seed::seed_for;
 use burn_rank::workbench::label;
 use chacha20::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 
-use super::Result;
-use crate::experiment::{Experiment, ExperimentError, KeptRun, Split};
+use super::{Result, random};
+use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, KeptRun, Split};
 
-/// Training data from a configuration of `train`.
+/// The data on which a study trains and tests rankers.
 #[derive(Debug, Clone)]
-pub struct Training {
+pub struct Material {
     /// Where the data come from, as shown in messages and tables.
-    pub origin: String,
+    pub(super) origin: String,
+    pub(super) split: Split,
     /// The configuration, whose learner and loss a study replaces with its own.
-    pub config: Experiment,
-    /// The queries that the configuration names.
-    pub split: Split,
+    pub(super) config: ExperimentConfig,
+}
+
+impl Material {
+    /// Takes the data of a split from a configuration of `train` or from a run.
+    pub fn new(from: &Path, config: &Experiment, split: Split) -> Self {
+        Self { origin: format!("{}, fold {}", from.display(), split.fold), split, config: config.config.clone() }
+    }
 }
 
 /// The data that a study examines.
@@ -45,48 +50,35 @@ pub enum Source {
     /// Queries with the scores of two rankers, for the same documents in the same order.
     Rankings(Subject, Subject),
     /// Data to train on.
-    Training(Box<Training>),
+    Training(Box<Material>),
     /// Finished cross-validations that use the same folds and kept their scores or rankers.
     Runs(Box<Runs>),
 }
 
-/// A kind of [`Source`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// [`Source::Generated`]
-    Generated,
-    /// [`Source::Ranking`]
-    Ranking,
-    /// [`Source::Rankings`]
-    Rankings,
-    /// [`Source::Training`]
-    Training,
-    /// [`Source::Runs`]
-    Runs,
-}
-
-impl Kind {
-    /// Returns the words that error messages use for this kind of source.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Generated => "generated data",
-            Kind::Ranking => "a ranking",
-            Kind::Rankings => "two rankings",
-            Kind::Training => "data to train on",
-            Kind::Runs => "kept runs",
-        }
-    }
-}
+/// The kinds of [`Source`], in the words of error messages.
+pub(super) const GENERATED: &str = "generated data";
+pub(super) const RANKING: &str = "a ranking";
+pub(super) const RANKINGS: &str = "two rankings";
+pub(super) const TRAINING: &str = "data to train on";
+pub(super) const RUNS: &str = "kept runs";
 
 impl Source {
     /// Returns which kind of source this is.
-    pub fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> &'static str {
         match self {
-            Source::Generated { .. } => Kind::Generated,
-            Source::Ranking(_) => Kind::Ranking,
-            Source::Rankings(..) => Kind::Rankings,
-            Source::Training(_) => Kind::Training,
-            Source::Runs(_) => Kind::Runs,
+            Source::Generated { .. } => GENERATED,
+            Source::Ranking(_) => RANKING,
+            Source::Rankings(..) => RANKINGS,
+            Source::Training(_) => TRAINING,
+            Source::Runs(_) => RUNS,
+        }
+    }
+
+    /// Returns the seed of generated data. Other sources have none, and what a study generates besides has the seed 1.
+    pub(super) fn seed(&self) -> u64 {
+        match self {
+            Source::Generated { seed, .. } => *seed,
+            _ => 1,
         }
     }
 
@@ -95,18 +87,17 @@ impl Source {
         let subjects = match self {
             Source::Ranking(subject) => vec![subject],
             Source::Rankings(first, second) => vec![first, second],
-            Source::Runs(runs) => runs.runs().iter().map(|run| &run.subject).collect(),
+            Source::Runs(runs) => runs.runs.iter().map(|run| &run.subject).collect(),
             Source::Generated { .. } | Source::Training(_) => vec![],
         };
         for subject in subjects {
+            let refused = |found: &str| Err(ExperimentError::Input(format!("{}: {found}", subject.origin)));
             if subject.queries.is_empty() {
-                let found = "found no query with a relevant and an irrelevant document, expected one or more";
-                return Err(ExperimentError::Input(format!("{}: {found}", subject.origin)));
+                return refused("found no query with a relevant and an irrelevant document, expected one or more");
             }
             let mut scores = subject.queries.iter().flat_map(|query| &query.scores);
-            if let Some(&found) = scores.find(|score| !score.is_finite()) {
-                let found = format!("found the score {found}, expected finite numbers");
-                return Err(ExperimentError::Input(format!("{}: {found}", subject.origin)));
+            if let Some(found) = scores.find(|score| !score.is_finite()) {
+                return refused(&format!("found the score {found}, expected finite numbers"));
             }
         }
         Ok(())
@@ -147,7 +138,7 @@ impl Subject {
     pub fn generated(queries: usize, seed: u64) -> Self {
         let origin = format!("{queries} generated queries, seed {seed}");
         let query = |number: usize| {
-            let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "study", number as u64));
+            let mut random = random(seed, "study", number);
             let documents = random.random_range(5..=60);
             let mut labels: Vec<f64> = (0..documents).map(|_| f64::from(label(random.random()))).collect();
             (labels[0], labels[1]) = (0.0, labels[1].max(1.0));
@@ -157,6 +148,17 @@ impl Subject {
             ScoredQuery { scores, labels }
         };
         Self { origin, queries: (0..queries).map(query).collect() }
+    }
+
+    /// Computes a surrogate measure of each query.
+    pub(super) fn surrogates(&self, spec: &LossSpec) -> Result<Vec<f64>> {
+        self.queries.iter().map(|query| query.surrogate(spec)).collect()
+    }
+
+    /// Computes a measure of each query, in the standard convention.
+    pub(super) fn measured(&self, measure: Measure) -> Result<Vec<f64>> {
+        let convention = Convention::default();
+        self.queries.iter().map(|query| query.exact(measure, &convention)).collect()
     }
 
     /// Returns the number of documents in all queries.
@@ -187,6 +189,13 @@ impl ScoredQuery {
         ascending.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min)
     }
 
+    /// Returns the DCG of the best order.
+    pub(super) fn ideal_dcg(&self) -> f64 {
+        let mut labels = self.labels.clone();
+        labels.sort_by(|left, right| right.total_cmp(left));
+        labels.iter().zip(1u32..).map(|(label, rank)| gain(*label) * discount(f64::from(rank))).sum()
+    }
+
     /// Computes a surrogate measure in double precision.
     pub(super) fn surrogate(&self, spec: &LossSpec) -> Result<f64> {
         Ok(explain(spec.build()?.as_ref(), &self.scores, &self.labels, burn::tensor::DType::F64)?.value)
@@ -201,14 +210,23 @@ impl ScoredQuery {
     }
 }
 
-const NO_RUNS: &str = "found no run with a fold, expected folders of finished `cv` runs that kept scores or rankers";
+/// The discount of NDCG at a rank, or at a position.
+pub(super) fn discount(rank: f64) -> f64 {
+    1.0 / (1.0 + rank).log2()
+}
+
+/// The gain of NDCG.
+pub(super) fn gain(label: f64) -> f64 {
+    label.exp2() - 1.0
+}
 
 /// Cross-validations with the same test queries.
 #[derive(Debug, Clone)]
 pub struct Runs {
-    runs: Vec<RunSubject>,
+    /// The runs in the order in which they were given.
+    pub(super) runs: Vec<RunSubject>,
     /// The data of the first fold in the first run.
-    training: Training,
+    pub(super) material: Material,
 }
 
 /// One run: its learner and its loss, and the test queries with the run's scores.
@@ -232,7 +250,8 @@ impl Runs {
     /// # Errors
     /// Returns an error if there is no run, if the test queries of two runs differ, or if data cannot be read.
     pub fn new(kept: Vec<KeptRun>) -> Result<Self> {
-        let first = kept.first().ok_or_else(|| ExperimentError::Input(NO_RUNS.to_string()))?;
+        let nothing = "found no run with a fold, expected folders of finished `cv` runs that kept scores or rankers";
+        let first = kept.first().ok_or_else(|| ExperimentError::Input(nothing.to_string()))?;
         let tests = |run: &KeptRun| -> Vec<String> {
             run.report.details.iter().filter_map(|fold| Some(fold.data.test.as_ref()?.hash.clone())).collect()
         };
@@ -242,20 +261,8 @@ impl Runs {
             let message = format!("{found}: tested on other queries, features or folds than {expected}");
             return Err(ExperimentError::Input(message));
         }
-        let origin = first.folder.display().to_string();
-        let split = first.first_split()?;
-        let training = Training { origin, config: first.config.clone(), split };
-        Ok(Self { runs: kept.into_iter().map(RunSubject::of).collect(), training })
-    }
-
-    /// Returns the runs in the order in which they were given.
-    pub fn runs(&self) -> &[RunSubject] {
-        &self.runs
-    }
-
-    /// Returns the data of the first fold in the first run.
-    pub(super) fn training(&self) -> &Training {
-        &self.training
+        let material = Material::new(&first.folder, &first.config, first.first_split()?);
+        Ok(Self { runs: kept.into_iter().map(RunSubject::of).collect(), material })
     }
 
     /// Returns the first run that was trained with one of these losses; if there is none, the first run.
@@ -272,26 +279,19 @@ impl Runs {
 
 impl RunSubject {
     fn of(run: KeptRun) -> Self {
-        let (folder, folds) = (name(&run.folder), run.folds.len());
+        let folder = run.folder.file_name().unwrap_or(run.folder.as_os_str()).to_string_lossy().into_owned();
+        let folds = run.folds.len();
         let seed = run.report.result.seeds.first().copied().unwrap_or(run.config.seed);
         let seeds = if run.report.result.seeds.len() > 1 { format!(", seed {seed}") } else { String::new() };
-        let mut subject =
-            Subject { origin: format!("{folder}, test queries of {folds} folds{seeds}"), queries: Vec::new() };
-        for fold in &run.folds {
-            if let Some(scores) = fold.scores.first() {
-                subject.queries.extend(Subject::new(String::new(), &fold.test, scores).queries);
-            }
-        }
+        let origin = format!("{folder}, test queries of {folds} folds{seeds}");
+        let scored = run.folds.iter().filter_map(|fold| Some((&fold.test, fold.scores.first()?)));
+        let queries = scored.flat_map(|(test, scores)| Subject::new(String::new(), test, scores).queries);
+        let subject = Subject { origin, queries: queries.collect() };
         let learner = run.config.learner.get("kind").and_then(Value::as_str).unwrap_or_default().to_string();
         let loss = run.config.loss.as_ref();
         let cut_off = loss.and_then(|loss| loss.params.get("k")).and_then(Value::as_u64).map(|k| k as usize);
         Self { name: folder, learner, loss: loss.map(|loss| loss.name.clone()), cut_off, subject }
     }
-}
-
-/// Returns the name of the run's folder.
-fn name(folder: &Path) -> String {
-    folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -301,7 +301,6 @@ pub(super) mod tests {
     use burn_rank::workbench::json::json;
 
     use super::*;
-    use crate::experiment::{Experiment, Split};
 
     /// Returns runs with the given learners, losses, cut-offs and scored test queries.
     pub(in crate::study) fn runs(of: &[(&str, Option<&str>, Option<usize>, Subject)]) -> Runs {
@@ -316,7 +315,7 @@ pub(super) mod tests {
             cut_off: *cut_off,
             subject: subject.clone(),
         };
-        Runs { runs: of.iter().map(run).collect(), training: Training { origin: "a test".into(), config, split } }
+        Runs { runs: of.iter().map(run).collect(), material: Material::new(Path::new("a test"), &config, split) }
     }
 
     #[test]

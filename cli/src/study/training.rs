@@ -1,46 +1,28 @@
 //! Trains rankers for studies, on data from a configuration or on generated data.
 
-use burn::tensor::Device;
-use burn_rank::data::{Normalizer, RankingDataset, SynthConfig};
+use burn_rank::data::{Normalizer, SynthConfig};
 use burn_rank::json::{Map, Value, from_value};
-use burn_rank::loss::{LossSpec, explain};
-use burn_rank::measure::{Convention, Measure};
-use burn_rank::workbench::json::json;
+use burn_rank::loss::explain;
 
 use super::source::{has_something_to_rank, wide};
-use super::{Result, ScoredQuery, Setting, Source, Subject};
-use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
+use super::*;
+use crate::experiment::{Experiment, Fit, FitOptions, Split, fit};
 
 /// The number of generated queries for training, validation and test.
-const GENERATED: [usize; 3] = [80, 40, 160];
+const QUERIES: [usize; 3] = [80, 40, 160];
 /// The number of generated queries for training, validation and test in a quick study.
 const QUICK: [usize; 3] = [16, 8, 24];
 
-/// The data on which a study trains and tests rankers.
-pub(super) struct Material {
-    pub(super) origin: String,
-    pub(super) split: Split,
-    config: ExperimentConfig,
-}
-
 impl Material {
-    /// Takes the data from the source's configuration, or generates them.
+    /// Takes the data from the source, or generates them.
     pub(super) fn of(setting: &Setting) -> Result<Self> {
-        let training = match setting.source {
-            Source::Training(training) => Some(&**training),
-            Source::Runs(runs) => Some(runs.training()),
-            _ => None,
+        let counts @ [train, validation, test] = match setting.source {
+            Source::Training(material) => return Ok((**material).clone()),
+            Source::Runs(runs) => return Ok(runs.material.clone()),
+            _ if setting.quick => QUICK,
+            _ => QUERIES,
         };
-        if let Some(training) = training {
-            let (origin, config, split) =
-                (training.origin.clone(), training.config.config.clone(), training.split.clone());
-            return Ok(Self { origin: format!("{origin}, fold {}", split.fold), split, config });
-        }
-        let seed = match setting.source {
-            Source::Generated { seed, .. } => *seed,
-            _ => 1,
-        };
-        let counts = if setting.quick { QUICK } else { GENERATED };
+        let seed = setting.source.seed();
         let generator = SynthConfig {
             queries: counts.iter().sum(),
             features: 10,
@@ -50,16 +32,10 @@ impl Material {
             ..SynthConfig::default()
         };
         let whole = generator.generate()?;
-        let mut next = 0;
-        let mut take = |count: usize| {
-            let chosen: Vec<usize> = (next..next + count).collect();
-            next += count;
-            whole.select(&chosen)
-        };
-        let split =
-            Split { fold: 1, train: take(counts[0]), validation: Some(take(counts[1])), test: Some(take(counts[2])) };
+        let mut queries = 0..;
+        let mut take = |count: usize| whole.select(&queries.by_ref().take(count).collect::<Vec<usize>>());
+        let split = Split { fold: 1, train: take(train), validation: Some(take(validation)), test: Some(take(test)) };
         let config = json!({"data": {"synthetic": {}}, "learner": {"kind": "regression"}, "normalizer": "z_score", "seed": seed});
-        let [train, validation, test] = counts;
         Ok(Self {
             origin: format!(
                 "{train} generated queries for training, {validation} for selection and {test} for testing, seed {seed}"
@@ -92,29 +68,13 @@ impl Material {
         Ok(Subject::new(self.origin.clone(), data, &scores))
     }
 
-    /// Returns the first `count` training queries in normalized form, as input of linear ranking functions.
-    pub(super) fn linear(&self, count: usize) -> Result<Linear> {
-        self.linear_of(&self.split.train, count)
-    }
-
-    /// Returns the test queries as input of linear ranking functions. They are normalized with the normalizer of the
-    /// training queries.
-    pub(super) fn linear_test(&self) -> Result<Linear> {
-        self.linear_of(self.test()?, usize::MAX)
-    }
-
-    fn linear_of(&self, data: &RankingDataset, count: usize) -> Result<Linear> {
+    /// Returns the first `count` queries in `data` as input of linear ranking functions. They are normalized with the
+    /// normalizer of the training queries.
+    pub(super) fn linear(&self, data: &RankingDataset, count: usize) -> Result<Linear> {
         let mut data = data.clone();
-        let normalizer = Normalizer::fit(&self.split.train, self.config.normalizer);
-        normalizer.apply(&mut data)?;
+        Normalizer::fit(&self.split.train, self.config.normalizer).apply(&mut data)?;
         Ok(Linear::new(&data, count))
     }
-}
-
-/// Computes a measure for each query, in the standard convention.
-pub(super) fn measured(subject: &Subject, measure: Measure) -> Result<Vec<f64>> {
-    let convention = Convention::default();
-    subject.queries.iter().map(|query| query.exact(measure, &convention)).collect()
 }
 
 /// Normalized queries, which linear ranking functions score with their weights.
@@ -175,7 +135,7 @@ impl Linear {
         let loss = loss.build()?;
         for query in &self.queries {
             let scored = query.scored(weights);
-            let explained = explain(&*loss, &scored.scores, &scored.labels, burn::tensor::DType::F64)?;
+            let explained = explain(&*loss, &scored.scores, &scored.labels, DType::F64)?;
             for (row, slope) in query.features.iter().zip(&explained.grad) {
                 weights.iter_mut().zip(row).for_each(|(weight, x)| *weight -= rate * slope * x);
             }

@@ -5,25 +5,14 @@
 //! the same queries, so that differences are paired. If finished runs of SmoothRank with at least two cut-offs are
 //! given, the study uses these runs instead of training new ones.
 
-use burn_rank::loss::LossSpec;
-use burn_rank::measure::Measure;
-use burn_rank::workbench::json::json;
-
-use super::{
-    About, Claim, Curves, Domain, Findings, Judged, Kind, Material, Mean, Parameter, Result, RunSubject, Runs, Setting,
-    Source, StudyEntry, Subject, Table, Verdict, measured,
-};
+use super::*;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "truncation",
     summary: "whether training on longer prefixes of the list is better, whatever is tested",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, Table 3",
-    parameters: &[Parameter {
-        name: "k",
-        values: &[1.0, 5.0, 10.0, 50.0],
-        domain: Domain::Whole { from: 1, to: 10_000 },
-    }],
-    takes: &[Kind::Generated, Kind::Training, Kind::Runs],
+    parameters: &[Parameter { name: "k", values: &[1.0, 5.0, 10.0, 50.0], domain: Domain::Whole(1, 10_000) }],
+    takes: &[GENERATED, TRAINING, RUNS],
     run,
 };
 
@@ -46,15 +35,13 @@ fn run(setting: &Setting) -> Result<Findings> {
     let ks = setting.values("k");
     let (steps, last_sigma) = if setting.quick { (5, 1.0) } else { (30, 1.0 / 64.0) };
     let lambdas = if setting.quick { vec![0.1] } else { vec![0.01, 0.1, 1.0] };
-    let mut found = Vec::new();
-    for (at, &k) in ks.iter().enumerate() {
-        setting.step(&format!("k = {k}"), at, ks.len());
+    let of_k = |k: f64| {
         let learner = json!({"kind": "smooth_rank", "lambda": lambdas, "steps": steps, "last_sigma": last_sigma});
         let fit = material.fit(&learner, Some(LossSpec::new("smooth_ndcg").with("k", k as usize)), true)?;
-        let scored = material.scored(&fit, material.test()?)?;
-        found.push(Trained::of(k as usize, &scored)?);
-    }
-    Ok(findings(&found, About::text(material.origin.clone())))
+        Trained::of(k as usize, &material.scored(&fit, material.test()?)?)
+    };
+    let found = setting.each("k", ks, of_k)?;
+    Ok(findings(&found, About::text(material.origin)))
 }
 
 /// Compares given runs of SmoothRank, if there are at least two cut-offs `k` among them.
@@ -65,7 +52,7 @@ fn of_runs(runs: &Runs, ks: &[f64]) -> Result<Option<Findings>> {
             let at_k = run.cut_off == Some(k as usize);
             at_k && run.learner == "smooth_rank" && run.loss.as_deref() == Some("smooth_ndcg")
         };
-        if let Some(run) = runs.runs().iter().find(of_k) {
+        if let Some(run) = runs.runs.iter().find(of_k) {
             found.push((Trained::of(k as usize, &run.subject)?, run));
         }
     }
@@ -79,8 +66,8 @@ fn findings(found: &[Trained], about: About) -> Findings {
 
 impl Trained {
     fn of(k: usize, subject: &Subject) -> Result<Self> {
-        let of = |cut_off: &usize| measured(subject, Measure::Ndcg(Some(*cut_off)));
-        Ok(Self { k, tested: TESTED.iter().map(of).collect::<Result<_, _>>()? })
+        let of = |cut_off| subject.measured(Measure::Ndcg(Some(cut_off)));
+        Ok(Self { k, tested: TESTED.into_iter().map(of).collect::<Result<_>>()? })
     }
 }
 
@@ -97,21 +84,19 @@ fn table(found: &[Trained]) -> Table {
 
 fn curves(found: &[Trained]) -> Curves {
     let ks: Vec<f64> = found.iter().map(|of| of.k as f64).collect();
-    let plot = Curves::new("NDCG of the test queries", "trained at k", &ks).linear_upward();
-    TESTED.iter().enumerate().fold(plot, |plot, (at, k)| {
-        plot.curve(format!("NDCG@{k}"), found.iter().map(|of| Some(Mean::of(&of.tested[at]).mean)))
-    })
-}
-
-fn claims(found: &[Trained]) -> Vec<Claim> {
+    let plot = Curves::new("NDCG of the test queries", "trained at k", &ks, [Scale::Log, Scale::Linear]);
     TESTED
         .iter()
         .enumerate()
-        .map(|(at, k)| {
-            let of_k: Vec<(usize, &[f64])> = found.iter().map(|of| (of.k, of.tested[at].as_slice())).collect();
-            Claim::new("Table 3", format!("the larger k in training, the better NDCG@{k}"), larger_is_better(&of_k))
-        })
-        .collect()
+        .fold(plot, |plot, (at, k)| plot.curve(format!("NDCG@{k}"), found.iter().map(|of| Some(mean(&of.tested[at])))))
+}
+
+fn claims(found: &[Trained]) -> Vec<Claim> {
+    let of_tested = |(at, k): (usize, &usize)| {
+        let of_k: Vec<(usize, &[f64])> = found.iter().map(|of| (of.k, of.tested[at].as_slice())).collect();
+        Claim::new("Table 3", format!("the larger k in training, the better NDCG@{k}"), larger_is_better(&of_k))
+    };
+    TESTED.iter().enumerate().map(of_tested).collect()
 }
 
 /// Judges whether training with the largest `k` is better than training with any other.
@@ -121,7 +106,7 @@ fn larger_is_better(of_k: &[(usize, &[f64])]) -> Judged {
     };
     let gains: Vec<(usize, Mean)> = others.iter().map(|(k, other)| (*k, Mean::of_differences(values, other))).collect();
     let words: Vec<String> = gains.iter().map(|(k, gain)| format!("{gain} on k = {k}")).collect();
-    let best = of_k.iter().max_by(|left, right| Mean::of(left.1).mean.total_cmp(&Mean::of(right.1).mean));
+    let best = of_k.iter().max_by(|left, right| mean(left.1).total_cmp(&mean(right.1)));
     let best = best.map_or(*largest, |(k, _)| *k);
     let verdict = Verdict::all(gains.iter().map(|(_, gain)| gain.above_zero()));
     let judged = Judged::new(verdict, format!("k = {largest} gains {}; best mean at k = {best}", words.join(", ")));

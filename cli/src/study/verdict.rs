@@ -43,21 +43,12 @@ impl Verdict {
 
     /// Returns the verdict as a word.
     pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Holds => "holds",
-            Verdict::Fails => "fails",
-            Verdict::Vacuous => "vacuous",
-            Verdict::Open => "open",
-        }
+        ["holds", "fails", "vacuous", "open"][self as usize]
     }
 
     /// Judges the claim `margin > 0`, which is open if `margin` is within the rounding error.
     pub(super) fn above_zero(margin: f64) -> Self {
-        match margin {
-            margin if margin > ROUNDING => Verdict::Holds,
-            margin if margin < -ROUNDING => Verdict::Fails,
-            _ => Verdict::Open,
-        }
+        Mean { mean: margin, error: 0.0 }.above_zero()
     }
 
     /// Combines the verdicts on the parts of a claim. The claim holds if every part holds, and fails if one part fails.
@@ -112,15 +103,18 @@ impl Judged {
     }
 }
 
+/// How an error and its bound compare: `close` ones differ by no more than rounding, and a bound is `vacuous` if nothing
+/// can exceed it.
+const COMPARED: [&str; 4] = ["above", "below", "close", "vacuous"];
+
 /// Errors with their bounds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bounded {
-    errors: Vec<f64>,
-    above: usize,
-    below: usize,
-    close: usize,
-    vacuous: usize,
+    /// All errors, including those without a bound.
+    pub(super) errors: Vec<f64>,
     bounds: Vec<f64>,
+    /// The number of bounds for each way of [`COMPARED`].
+    counts: [usize; COMPARED.len()],
     /// The largest ratio of an error to its bound, ignoring vacuous bounds.
     share: f64,
 }
@@ -132,21 +126,17 @@ impl Bounded {
         self.errors.push(error);
         let Some(bound) = bound else { return };
         self.bounds.push(bound);
-        match () {
+        let compared = match () {
             // An error that is not a number is not within its bound.
-            () if error.is_nan() || error > bound + ROUNDING => self.above += 1,
-            () if bound >= most - ROUNDING => self.vacuous += 1,
-            () if error < bound - ROUNDING => self.below += 1,
-            () => self.close += 1,
-        }
+            () if error.is_nan() || error > bound + ROUNDING => 0,
+            () if bound >= most - ROUNDING => 3,
+            () if error < bound - ROUNDING => 1,
+            () => 2,
+        };
+        self.counts[compared] += 1;
         if bound < most - ROUNDING {
             self.share = self.share.max(error / bound.max(ROUNDING));
         }
-    }
-
-    /// Returns all errors, including those without a bound.
-    pub(super) fn errors(&self) -> &[f64] {
-        &self.errors
     }
 
     /// Returns the mean error, which the papers call `rho`.
@@ -166,12 +156,12 @@ impl Bounded {
 
     /// Returns the number of errors that have a bound.
     pub(super) fn bounded(&self) -> usize {
-        self.above + self.below + self.close + self.vacuous
+        self.bounds.len()
     }
 
     /// Returns the number of errors with a bound that is not vacuous.
     pub(super) fn exceedable(&self) -> usize {
-        self.bounded() - self.vacuous
+        self.bounded() - self.counts[3]
     }
 
     /// Collects errors with their bounds; `most` is the largest error that any ranking can have.
@@ -185,38 +175,31 @@ impl Bounded {
     /// `queries`.
     pub(super) fn judge<'a>(of: impl IntoIterator<Item = &'a Bounded>, what: &str) -> Judged {
         let of: Vec<&Bounded> = of.into_iter().collect();
-        let sum = |part: fn(&Bounded) -> usize| of.iter().map(|of| part(of)).sum::<usize>();
-        let (above, below, close, vacuous) = (sum(|b| b.above), sum(|b| b.below), sum(|b| b.close), sum(|b| b.vacuous));
-        let all = of.iter().map(|b| b.errors.len()).sum::<usize>();
-        let bounded = above + below + close + vacuous;
-        let share = of.iter().map(|b| b.share).fold(0.0, f64::max);
+        let counts: [usize; 4] = std::array::from_fn(|compared| of.iter().map(|of| of.counts[compared]).sum());
+        let [above, below, close, vacuous] = counts;
+        let bounded: usize = counts.iter().sum();
+        let all: usize = of.iter().map(|of| of.errors.len()).sum();
+        let share = of.iter().map(|of| of.share).fold(0.0, f64::max);
         let verdict = match () {
             () if above > 0 => Verdict::Fails,
             () if below > 0 => Verdict::Holds,
             () if vacuous > 0 && close == 0 => Verdict::Vacuous,
             () => Verdict::Open,
         };
-        let mut parts = Vec::new();
-        if above > 0 {
-            parts.push(format!("above the bound in {above}, up to {} times it", short(share)));
-        }
-        if below > 0 {
-            let nearest = if above > 0 { String::new() } else { format!(", at most {} % of it", short(100.0 * share)) };
-            parts.push(format!("below it in {below}{nearest}"));
-        }
-        if close > 0 {
-            parts.push(format!("too close to call in {close}"));
-        }
-        if vacuous > 0 {
-            parts.push(format!("the bound cannot be exceeded in {vacuous}"));
-        }
+        let nearest = if above > 0 { String::new() } else { format!(", at most {} % of it", short(100.0 * share)) };
+        let parts = [
+            (above, format!("above the bound in {above}, up to {} times it", short(share))),
+            (below, format!("below it in {below}{nearest}")),
+            (close, format!("too close to call in {close}")),
+            (vacuous, format!("the bound cannot be exceeded in {vacuous}")),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect();
         let found = match bounded {
             0 => format!("the claim covers none of {all} {what}"),
             _ => format!("of {bounded} {what}: {}; {} more are not covered", parts.join("; "), all - bounded),
         };
-        let numbers = [("above", above), ("below", below), ("close", close), ("vacuous", vacuous)];
         let judged = Judged::new(verdict, found).number("not covered", (all - bounded) as f64).number("share", share);
-        numbers.into_iter().fold(judged, |judged, (name, count)| judged.number(name, count as f64))
+        COMPARED.into_iter().zip(counts).fold(judged, |judged, (name, count)| judged.number(name, count as f64))
     }
 }
 
@@ -237,7 +220,7 @@ impl fmt::Display for Mean {
 impl Mean {
     pub(super) fn of(values: &[f64]) -> Self {
         let count = values.len() as f64;
-        let mean = mean_of(values.iter().copied()).unwrap_or(f64::NAN);
+        let mean = mean(values);
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         Self { mean, error: if values.len() < 2 { f64::NAN } else { (squares / (count - 1.0) / count).sqrt() } }
     }
@@ -275,34 +258,33 @@ impl Mean {
     }
 }
 
+/// Returns the mean, or NaN if there are no values.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    mean_of(values.iter().copied()).unwrap_or(f64::NAN)
+}
+
 /// Judges whether the mean over the same queries decreases from each column to the next.
 pub(super) fn falls<V: AsRef<[f64]>>(columns: impl IntoIterator<Item = (String, V)>) -> Judged {
     let columns: Vec<(String, V)> = columns.into_iter().collect();
-    let steps: Vec<(Verdict, String, Mean)> = columns
-        .windows(2)
-        .map(|two| {
-            let fall = Mean::of_differences(two[0].1.as_ref(), two[1].1.as_ref());
-            (fall.above_zero(), format!("from {} to {}", two[0].0, two[1].0), fall)
-        })
-        .collect();
+    let step = |two: &[(String, V)]| {
+        let fall = Mean::of_differences(two[0].1.as_ref(), two[1].1.as_ref());
+        (fall.above_zero(), format!("; from {} to {} it", two[0].0, two[1].0), fall)
+    };
+    let steps: Vec<(Verdict, String, Mean)> = columns.windows(2).map(step).collect();
     let verdict = Verdict::all(steps.iter().map(|(verdict, ..)| *verdict));
-    let means: Vec<String> = columns.iter().map(|(_, values)| short(Mean::of(values.as_ref()).mean)).collect();
-    let deciding =
-        steps.iter().find(|(step, ..)| *step == verdict || (verdict == Verdict::Open && *step != Verdict::Holds));
-    let deciding = match (verdict, deciding) {
-        (Verdict::Fails, Some((_, step, fall))) => {
-            format!("; {step} it rises by {}", fall.size())
-        }
-        (Verdict::Open, Some((_, step, fall))) => {
+    let deciding = match steps.iter().find(|(step, ..)| *step == verdict) {
+        Some((Verdict::Fails, step, fall)) => format!("{step} rises by {}", fall.size()),
+        Some((Verdict::Open, step, fall)) => {
             let way = if fall.mean < 0.0 { "rises" } else { "falls" };
-            format!("; {step} it {way} by {}, within two standard errors", fall.size())
+            format!("{step} {way} by {}, within two standard errors", fall.size())
         }
         _ => String::new(),
     };
-    let judged = Judged::new(verdict, format!("means {}{deciding}", means.join(", ")));
-    columns
-        .iter()
-        .fold(judged, |judged, (name, values)| judged.number(format!("mean at {name}"), Mean::of(values.as_ref()).mean))
+    let means: Vec<f64> = columns.iter().map(|(_, values)| mean(values.as_ref())).collect();
+    let words: Vec<String> = means.iter().copied().map(short).collect();
+    let judged = Judged::new(verdict, format!("means {}{deciding}", words.join(", ")));
+    let named = columns.iter().zip(means);
+    named.fold(judged, |judged, ((name, _), mean)| judged.number(format!("mean at {name}"), mean))
 }
 
 #[cfg(test)]

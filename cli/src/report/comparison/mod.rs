@@ -9,10 +9,8 @@ use burn_rank::measure::significance::{Comparison, ComparisonConfig, Significanc
 use burn_rank::measure::{Convention, Measure, mean};
 use burn_rank::workbench::mean_of;
 
-use super::{Fact, Frame, conclusion, convention_in_words};
-use crate::number;
-use crate::page::{Cell, Figure, Html, Table, element, figures, measured, note, section};
-use crate::plot::{Bars, Dot, Ink, Row, Rows, standalone};
+use super::*;
+use crate::plot::{Bars, standalone};
 
 pub(crate) use latex::{labels, latex_table, letter};
 pub(crate) use verdict::Verdict;
@@ -106,8 +104,12 @@ impl ComparisonReport {
     }
 }
 
-/// Builds the page.
-pub(super) fn frame(report: &ComparisonReport, rankings: &Rankings) -> Result<Frame, SignificanceError> {
+/// Builds the HTML page that compares systems. Calls `rankings` for the queries that gained the most and for those that
+/// lost the most.
+///
+/// # Errors
+/// Returns a [`SignificanceError`] if an interval cannot be computed.
+pub(crate) fn page(report: &ComparisonReport, rankings: &Rankings) -> Result<String, SignificanceError> {
     let labels = labels(&report.systems);
     let sections = [
         section("results", "Results", means(report, &labels)?),
@@ -125,20 +127,14 @@ pub(super) fn frame(report: &ComparisonReport, rankings: &Rankings) -> Result<Fr
         conclusion(&verdict.sentence, verdict.is_clear())
     };
     let verdicts = report.measures.iter().map(verdict).collect();
-    Ok(Frame::new("compare", &name, verdicts, &description, facts(report, &labels), sections))
-}
-
-fn facts(report: &ComparisonReport, labels: &[String]) -> Vec<Fact> {
     let convention = format!("{} convention", report.convention.name);
-    let mut facts: Vec<Fact> = Vec::new();
-    if let Some(of) = report.measures.first() {
-        for (label, mean) in labels.iter().zip(of.means()).take(4) {
-            facts.push(Fact::new(format!("{label} {}", of.measure), number::measure(mean), convention.clone()));
-        }
-    }
+    let means = report.measures.iter().take(1).flat_map(|of| labels.iter().zip(of.means()).map(move |mean| (of, mean)));
+    let means = means
+        .take(4)
+        .map(|(of, (label, mean))| fact(format!("{label} {}", of.measure), number::measure(mean), convention.as_str()));
     let empty = format!("{} empty", number::count(report.empty_queries));
-    facts.push(Fact::new("queries", number::count(report.queries), empty));
-    facts
+    let facts = means.chain([fact("queries", number::count(report.queries), empty)]);
+    Ok(about::page("compare", &name, verdicts, &description, facts, sections))
 }
 
 /// Builds a table with the mean and the interval of each measure for each system.
@@ -151,17 +147,15 @@ fn means(report: &ComparisonReport, labels: &[String]) -> Result<Html, Significa
         let mut cells = Vec::new();
         for of in &report.measures {
             let counted: Vec<f64> = of.values[at].iter().copied().flatten().collect();
-            let value = Html::text(number::measure(mean(&of.values[at])));
-            cells.push(match counted.as_slice() {
-                [] => value,
-                counted => {
-                    let interval = bootstrap(counted, &report.config)?;
-                    let [low, high] = [interval.low, interval.high].map(|end| number::measure(Some(end)));
-                    value.then(element("small", format!(" {low} to {high}")))
-                }
-            });
+            let mut cell = measured(mean(&of.values[at]));
+            if !counted.is_empty() {
+                let interval = bootstrap(&counted, &report.config)?;
+                let [low, high] = [interval.low, interval.high].map(|end| number::measure(Some(end)));
+                cell = cell.remark(format!(" {low} to {high}"));
+            }
+            cells.push(cell);
         }
-        cells.extend(has_files.then(|| Html::text(name)));
+        cells.extend(has_files.then(|| Cell::from(name.as_str())));
         table.row(labels[at].as_str(), cells);
     }
     let words = format!(
@@ -170,14 +164,13 @@ fn means(report: &ComparisonReport, labels: &[String]) -> Result<Html, Significa
         100.0 * report.config.confidence
     );
     let words = note(convention_in_words(&report.convention).then(Html::text(words)));
-    let mut folds = Html::default();
-    if report.fold_means_differ() {
-        let means: Vec<_> = report.measures.iter().map(|of| of.fold_means(&report.folds)).collect();
-        folds = mean_table("mean of folds", report, labels, &means)
-            .html("means of folds")
-            .then(note("cv prints the mean of the folds. The tests use the queries."));
+    let content = table.html("means").then(words);
+    if !report.fold_means_differ() {
+        return Ok(content);
     }
-    Ok(table.html("means").then(words).then(folds))
+    let means: Vec<_> = report.measures.iter().map(|of| of.fold_means(&report.folds)).collect();
+    let of_folds = mean_table("mean of folds", report, labels, &means).html("means of folds");
+    Ok(content.then(of_folds).then(note("cv prints the mean of the folds. The tests use the queries.")))
 }
 
 /// Builds a table with the mean of each system by each measure, given as `values[measure][system]`.
@@ -201,15 +194,14 @@ pub(crate) fn pair_table(measure: Measure, pairs: &[Comparison], labels: &[Strin
     let columns = [&measure.to_string(), "diff", "low", "high", "t", "random"].map(String::from).into_iter();
     let columns = columns.chain(with_tukey.then(|| "tukey".to_string()));
     let mut table = Table::new(columns.chain(["d", "win/tie/loss"].map(String::from)));
-    for pair in pairs {
-        let of = pair;
+    for of in pairs {
         let differences = [of.mean_difference, of.bootstrap.low, of.bootstrap.high].map(number::difference);
         let p_values = [of.t_test.p_value, of.randomization.p_value].into_iter();
-        let p_values = p_values.chain(pair.tukey.map(|tukey| tukey.p_value)).map(number::p_value);
+        let p_values = p_values.chain(of.tukey.map(|tukey| tukey.p_value)).map(number::p_value);
         let effect = Cell::of(format!("{:+.2}", of.cohen_d), number::difference(of.cohen_d));
         let counts = [of.wins, of.ties, of.losses].map(number::count).join("/");
         let cells = differences.into_iter().chain(p_values).map(Cell::number);
-        let [first, second] = [pair.first, pair.second].map(|system| &labels[system]);
+        let [first, second] = [of.first, of.second].map(|system| &labels[system]);
         let name = Cell::of(format!("{second} - {first}"), minus(first, second));
         table.row(name, cells.chain([effect, Cell::number(counts)]));
     }
@@ -222,10 +214,9 @@ fn minus(first: &str, second: &str) -> String {
 }
 
 fn tests(report: &ComparisonReport, labels: &[String]) -> Html {
-    let tables = report
-        .measures
-        .iter()
-        .map(|of| pair_table(of.measure, &of.pairs, labels).html(format!("pairs by {}", of.measure)));
+    let table =
+        |of: &ComparedMeasure| pair_table(of.measure, &of.pairs, labels).html(format!("pairs by {}", of.measure));
+    let tables: Html = report.measures.iter().map(table).collect();
     let config = &report.config;
     let tukey = if labels.len() > 2 { "tukey: Tukey's test, which corrects for the number of pairs; " } else { "" };
     let words = format!(
@@ -248,7 +239,7 @@ fn tests(report: &ComparisonReport, labels: &[String]) -> Html {
     };
     // Without a query on which two systems differ, an axis would have no length.
     let differs = |of: &&ComparedMeasure| of.pairs.iter().any(|pair| pair.wins + pair.losses > 0);
-    figures(report.measures.iter().filter(differs).map(plot)).then(tables.collect::<Html>()).then(note(words))
+    figures(report.measures.iter().filter(differs).map(plot)).then(tables).then(note(words))
 }
 
 /// Returns a row for each pair of systems, with the mean difference and its interval. If there are many pairs, these
@@ -257,14 +248,13 @@ fn forest(report: &ComparisonReport, of: &ComparedMeasure, labels: &[String], pr
     let best = report.verdict(of, labels).best.unwrap_or(0);
     let shown = |pair: &&Comparison| of.pairs.len() <= FOREST || pair.first == best || pair.second == best;
     let row = |pair: &Comparison| {
-        let found = pair;
-        let p = pair.tukey.map_or(found.randomization.p_value, |tukey| tukey.p_value);
-        let ink = match found.mean_difference {
+        let p = pair.tukey.map_or(pair.randomization.p_value, |tukey| tukey.p_value);
+        let ink = match pair.mean_difference {
             _ if p >= 1.0 - report.config.confidence => Ink::Mark,
             difference if difference > 0.0 => Ink::Test,
             _ => Ink::Validation,
         };
-        let dot = Dot::new(found.mean_difference, ink).with_interval(found.bootstrap.low, found.bootstrap.high);
+        let dot = Dot::new(pair.mean_difference, ink).with_interval(pair.bootstrap.low, pair.bootstrap.high);
         Row { name: format!("{prefix}{}", minus(&labels[pair.first], &labels[pair.second])), dots: vec![dot] }
     };
     of.pairs.iter().filter(shown).map(row).collect()
@@ -287,11 +277,8 @@ pub(crate) fn forest_svg(report: &ComparisonReport) -> String {
 /// the first system.
 fn shown_pairs(report: &ComparisonReport) -> Vec<&Comparison> {
     let Some(of) = report.measures.first() else { return Vec::new() };
-    let all: Vec<&Comparison> = of.pairs.iter().collect();
-    match all.len() {
-        few if few <= PAIRS => all,
-        _ => all.into_iter().filter(|pair| pair.first == 0).take(PAIRS).collect(),
-    }
+    let few = of.pairs.len() <= PAIRS;
+    of.pairs.iter().filter(|pair| few || pair.first == 0).take(PAIRS).collect()
 }
 
 /// Returns the index of each query that has a value for both systems, with the difference of the two values.
@@ -304,22 +291,23 @@ fn by_query(of: &ComparedMeasure, pair: &Comparison) -> Vec<(usize, f64)> {
 fn differences(report: &ComparisonReport, labels: &[String]) -> Html {
     let Some(of) = report.measures.first() else { return Html::default() };
     let pairs = shown_pairs(report);
-    let heights: Vec<f64> =
-        pairs.iter().flat_map(|pair| by_query(of, pair)).map(|(_, difference)| difference).collect();
+    let values = |pair| by_query(of, pair).into_iter().map(|(_, difference)| difference);
+    let heights: Vec<f64> = pairs.iter().copied().flat_map(values).collect();
     let plots = pairs.iter().map(|pair| {
         let (first, second) = (&labels[pair.first], &labels[pair.second]);
         let inks = [Ink::Test, Ink::Validation];
         let legend = [(inks[0], format!("{second} is better")), (inks[1], format!("{first} is better"))];
         let title = format!("{} of each query: {}", of.measure, minus(first, second));
-        let values: Vec<f64> = by_query(of, pair).into_iter().map(|(_, difference)| difference).collect();
+        let values: Vec<f64> = values(pair).collect();
         Figure::new(title, Bars::differences("queries", &values, inks, &heights), legend)
     });
-    let mut words =
-        "One bar per query, from the largest gain to the largest loss. With more than 300 queries, the plot \
-                     shows 300 of them, evenly spaced."
-            .to_string();
-    if pairs.len() < of.pairs.len() {
-        words += &format!(" There are many pairs, so only those with {} are shown.", labels[0]);
-    }
-    section("differences", "Query by query", figures(plots).then(note(words)))
+    let left_out = match pairs.len() < of.pairs.len() {
+        true => format!(" There are many pairs, so only those with {} are shown.", labels[0]),
+        false => String::new(),
+    };
+    let words = note(format!(
+        "One bar per query, from the largest gain to the largest loss. With more than 300 queries, the plot shows 300 \
+         of them, evenly spaced.{left_out}"
+    ));
+    section("differences", "Query by query", figures(plots).then(words))
 }

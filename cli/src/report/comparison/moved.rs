@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use burn_rank::measure::significance::Comparison;
 use burn_rank::workbench::text::shortened;
 
-use super::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument, by_query, shown_pairs};
+use super::*;
 use crate::experiment::LONGEST_IDENTIFIER;
-use crate::number;
-use crate::page::{Html, Table, details, element, note, section};
 
 /// For each pair of systems, this many queries with the largest gains are shown, and the same number with the largest
 /// losses.
@@ -33,7 +31,28 @@ struct Placed {
 /// Builds the section for all shown pairs of systems. It is empty if the systems do not differ on any query.
 pub(super) fn moved(report: &ComparisonReport, labels: &[String], rankings: &Rankings) -> Html {
     let Some(of) = report.measures.first() else { return Html::default() };
-    let of_pair = |pair| of_pair(report, of, pair, labels, rankings);
+    let of_pair = |pair: &Comparison| {
+        let [first, second] = [pair.first, pair.second].map(|system| labels[system].as_str());
+        let mut order = by_query(of, pair);
+        order.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let of_query = |&(query, difference): &(usize, f64)| {
+            let [from, to] = [pair.first, pair.second].map(|system| number::measure(of.values[system][query]));
+            let difference = number::difference(difference);
+            let title = format!("query {}: {difference}, from {from} to {to}", report.query_ids[query]);
+            let shown = match rankings(query, pair.first).zip(rankings(query, pair.second)) {
+                Some((one, other)) => table([first, second], &side_by_side(&one, &other)),
+                None => note(
+                    "The rankings are not known, because reports have only values. To see rankings, compare rankers on \
+                     their data, or runs of cv that kept their scores (--keep scores).",
+                ),
+            };
+            details(&title, shown)
+        };
+        let gained = order.iter().filter(|(_, difference)| *difference > 0.0).take(QUERIES).map(of_query).collect();
+        let lost = order.iter().rev().filter(|(_, difference)| *difference < 0.0).take(QUERIES).map(of_query).collect();
+        let [of_gained, of_lost] = ["gained", "lost"].map(|what| format!("From {first} to {second}: {what}"));
+        titled(&of_gained, gained).then(titled(&of_lost, lost))
+    };
     let parts: Html = shown_pairs(report).into_iter().map(of_pair).collect();
     if parts.is_empty() {
         return parts;
@@ -47,51 +66,11 @@ pub(super) fn moved(report: &ComparisonReport, labels: &[String], rankings: &Ran
     section("moved", "What changed most", note(words).then(parts))
 }
 
-fn of_pair(
-    report: &ComparisonReport,
-    of: &ComparedMeasure,
-    pair: &Comparison,
-    labels: &[String],
-    rankings: &Rankings,
-) -> Html {
-    let names = [pair.first, pair.second].map(|system| labels[system].as_str());
-    let mut order = by_query(of, pair);
-    order.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let gained: Vec<_> = order.iter().copied().filter(|(_, difference)| *difference > 0.0).take(QUERIES).collect();
-    order.reverse();
-    let lost: Vec<_> = order.iter().copied().filter(|(_, difference)| *difference < 0.0).take(QUERIES).collect();
-    let list = |title: String, queries: &[(usize, f64)]| -> Html {
-        let of_query = |&(query, difference): &(usize, f64)| {
-            let value = |system: usize| number::measure(of.values[system][query]);
-            let (first, second) = (value(pair.first), value(pair.second));
-            let difference = number::difference(difference);
-            let title = format!("query {}: {difference}, from {first} to {second}", report.query_ids[query]);
-            let both = rankings(query, pair.first).zip(rankings(query, pair.second));
-            let shown = match both {
-                Some((one, other)) => table(names, &side_by_side(&one, &other)),
-                None => note(
-                    "The rankings are not known, because reports have only values. To see rankings, compare rankers on \
-                     their data, or runs of cv that kept their scores (--keep scores).",
-                ),
-            };
-            details(&title, shown)
-        };
-        let queries: Html = queries.iter().map(of_query).collect();
-        if queries.is_empty() { queries } else { element("p", element("strong", title)).then(queries) }
-    };
-    let [first, second] = names;
-    list(format!("From {first} to {second}: gained"), &gained)
-        .then(list(format!("From {first} to {second}: lost"), &lost))
-}
-
 fn table(names: [&str; 2], documents: &[Placed]) -> Html {
-    let ranks = names.map(|name| format!("rank in {name}"));
-    let [first, second] = ranks;
-    let columns = ["document".to_string(), "label".to_string(), first, second, "ideal".to_string()];
-    let mut table = Table::new(columns);
+    let [first, second] = names.map(|name| format!("rank in {name}"));
+    let mut table = Table::new(["document", "label", &first, &second, "ideal"]);
     for placed in documents {
-        let rank = |rank: Option<usize>| rank.map_or("\u{2013}".to_string(), number::count);
-        let [first, second] = placed.ranks.map(rank);
+        let [first, second] = placed.ranks.map(|rank| rank.map_or(number::measure(None), number::count));
         let label = number::figure(f64::from(placed.label));
         table.row(placed.document.as_str(), [label, first, second, number::count(placed.ideal)]);
     }

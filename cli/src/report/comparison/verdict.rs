@@ -37,9 +37,7 @@ impl Verdict {
 }
 
 fn of_two(pair: &Comparison, labels: &[String], level: f64) -> Verdict {
-    let found = pair;
-    let difference = found.mean_difference;
-    let p = found.randomization.p_value;
+    let (difference, p) = (pair.mean_difference, pair.randomization.p_value);
     let [first, second] = [&labels[pair.first], &labels[pair.second]];
     if p < level {
         let (best, better, worse) =
@@ -49,21 +47,18 @@ fn of_two(pair: &Comparison, labels: &[String], level: f64) -> Verdict {
         let sentence = format!("{better} is better than {worse}: +{:.4}, {p}.", difference.abs());
         return Verdict { best: Some(best), not_distinguished: Vec::new(), sentence };
     }
-    let sentence = if found.wins + found.losses == 0 {
-        format!("no difference: {first} and {second} have the same value on each of the {} queries.", found.queries)
-    } else {
-        let detectable = found.t_test.detectable;
-        let enough = match detectable {
-            // Most measures are at most 1.
-            1.0.. if found.first_mean.max(found.second_mean) <= 1.0 => {
-                format!("{} queries are too few to show one.", found.queries)
-            }
-            _ => format!(
-                "With these {} queries, a difference of {detectable:.4} would be found four times in five.",
-                found.queries
-            ),
-        };
-        format!("no difference shown between {first} and {second}. {enough}")
+    let (queries, detectable) = (pair.queries, pair.t_test.detectable);
+    // Most measures are at most 1.
+    let none_is_detectable = detectable >= 1.0 && pair.first_mean.max(pair.second_mean) <= 1.0;
+    let sentence = match pair.wins + pair.losses {
+        0 => format!("no difference: {first} and {second} have the same value on each of the {queries} queries."),
+        _ if none_is_detectable => {
+            format!("no difference shown between {first} and {second}. {queries} queries are too few to show one.")
+        }
+        _ => format!(
+            "no difference shown between {first} and {second}. With these {queries} queries, a difference of \
+             {detectable:.4} would be found four times in five."
+        ),
     };
     Verdict { best: None, not_distinguished: vec![pair.first, pair.second], sentence }
 }

@@ -17,16 +17,8 @@
 
 mod type_two;
 
-use burn_rank::seed::seed_for;
-use chacha20::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
-
 use self::type_two::{Orders, TypeTwo};
-use super::{
-    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Parameter, ROUNDING, Result, Setting, Source,
-    StudyEntry, Table, Verdict,
-};
-use crate::number::short;
+use super::*;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "bounds",
@@ -34,10 +26,10 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     paper: "Xu et al., Direct optimization of evaluation measures in learning to rank, Figures 3 and 4, Theorems 2 and 3",
     parameters: &[
         Parameter { name: "norm", values: &[1.0, 3.0, 10.0, 30.0, 100.0], domain: Domain::Positive },
-        Parameter { name: "angles", values: &[360.0], domain: Domain::Whole { from: 8, to: 3600 } },
+        Parameter { name: "angles", values: &[360.0], domain: Domain::Whole(8, 3600) },
     ],
     // The data are the paper's own, whatever else is examined.
-    takes: &[Kind::Generated, Kind::Runs],
+    takes: &[GENERATED, RUNS],
     run,
 };
 
@@ -56,8 +48,8 @@ struct Plane {
 }
 
 impl Plane {
-    fn generated(variances: (f64, f64), seed: u64, number: u64) -> Self {
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "bounds", number));
+    fn generated(variances: (f64, f64), seed: u64, number: usize) -> Self {
+        let mut random = random(seed, "bounds", number);
         // Box and Muller.
         let mut normal = || {
             let (radius, angle): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
@@ -80,55 +72,46 @@ impl Plane {
 #[derive(Debug, Clone)]
 struct AtAngle {
     theta: f64,
-    /// `E(sigma)`
-    precision: f64,
-    /// The smallest `F(pi*)` minus the largest `F(pi)`, at norm 1.
-    gap: f64,
-    /// The loss that equation (6) defines, which does not depend on the norm.
-    loss: f64,
-    /// The type two bound at each norm.
-    type_two: Vec<f64>,
+    /// What all orders of the documents have, and the type two bound at each norm.
+    orders: TypeTwo,
 }
 
 impl AtAngle {
     fn new(plane: &Plane, theta: f64, orders: &Orders, norms: &[f64]) -> Self {
         let (relevant, irrelevant) = plane.scores(theta);
-        let TypeTwo { precision, gap, loss, exponential } = orders.examine(&relevant, &irrelevant, norms);
-        Self { theta, precision, gap, loss, type_two: exponential }
+        Self { theta, orders: orders.examine(&relevant, &irrelevant, norms) }
     }
 
     fn type_one(&self) -> f64 {
-        (-self.precision).exp()
+        (-self.orders.precision).exp()
+    }
+
+    fn type_two(&self, norm: usize) -> f64 {
+        self.orders.exponential[norm]
     }
 
     /// Returns whether the condition of Theorem 3 holds at a norm.
     fn is_covered(&self, norm: f64) -> bool {
-        norm * self.gap >= self.precision
+        norm * self.orders.gap >= self.orders.precision
     }
 
     /// Returns the smallest norm at which the condition of Theorem 3 holds, or `None` if it never holds.
     fn norm(&self) -> Option<f64> {
-        (self.gap > 0.0).then(|| self.precision / self.gap)
+        (self.orders.gap > 0.0).then(|| self.orders.precision / self.orders.gap)
     }
 }
 
 fn run(setting: &Setting) -> Result<Findings> {
-    let seed = match setting.source {
-        Source::Generated { seed, .. } => *seed,
-        _ => 1,
-    };
+    let seed = setting.source.seed();
     let norms = setting.values("norm");
     let angles = setting.values("angles").last().copied().unwrap_or(8.0) as usize;
     let angles = if setting.quick { angles.min(QUICK) } else { angles };
     let orders = Orders::new(RELEVANT, IRRELEVANT);
-    let mut findings = Findings {
-        about: About::text(format!(
-            "two generated data sets of {RELEVANT} relevant and {IRRELEVANT} irrelevant documents, seed {seed}"
-        )),
-        ..Findings::default()
-    };
+    let documents = format!("{RELEVANT} relevant and {IRRELEVANT} irrelevant documents");
+    let about = About::text(format!("two generated data sets of {documents}, seed {seed}"));
+    let mut findings = Findings { about, ..Findings::default() };
     for (number, (figure, variances)) in DATA_SETS.into_iter().enumerate() {
-        let plane = Plane::generated(variances, seed, number as u64);
+        let plane = Plane::generated(variances, seed, number);
         let mut around = Vec::new();
         for angle in 0..angles {
             if angle % 10 == 0 {
@@ -157,13 +140,8 @@ struct DataSet {
 
 impl DataSet {
     fn table(&self, norms: &[f64]) -> Table {
-        let title = format!(
-            "{}, variances {} and {}, {} angles",
-            self.figure,
-            self.variances.0,
-            self.variances.1,
-            self.around.len()
-        );
+        let (x, y) = self.variances;
+        let title = format!("{}, variances {x} and {y}, {} angles", self.figure, self.around.len());
         let columns = [
             "norm",
             "type one at pi/4",
@@ -174,17 +152,11 @@ impl DataSet {
             "type two is tighter",
         ];
         let row = |(at, norm): (usize, &f64)| {
-            let least = self.least(|of| of.type_two[at]);
-            let count = |is: &dyn Fn(&AtAngle) -> bool| Some(self.around.iter().filter(|of| is(of)).count() as f64);
-            let values = [
-                Some(self.diagonal.type_one()),
-                Some(self.diagonal.type_two[at]),
-                least.map(|of| of.type_two[at]),
-                least.map(|of| of.theta),
-                count(&|of| of.is_covered(*norm)),
-                count(&|of| of.type_two[at] < of.type_one()),
-            ];
-            (norm.to_string(), values)
+            let least = self.least(|of| of.type_two(at));
+            let covered = self.around.iter().filter(|of| of.is_covered(*norm)).count() as f64;
+            let tighter = self.around.iter().filter(|of| of.type_two(at) < of.type_one()).count() as f64;
+            let (one, two) = (self.diagonal.type_one(), self.diagonal.type_two(at));
+            (norm.to_string(), [one, two, least.type_two(at), least.theta, covered, tighter].map(Some))
         };
         Table::new(title, columns).with(norms.iter().enumerate().map(row))
     }
@@ -193,32 +165,30 @@ impl DataSet {
         let thetas: Vec<f64> = self.around.iter().map(|of| of.theta).collect();
         let title = format!("{}: exponential bounds by angle, norm {}", self.figure, short(norms[0]));
         let all = |figure: fn(&AtAngle) -> f64| self.around.iter().map(move |of| Some(figure(of)));
-        Curves::new(title, "theta", &thetas)
-            .linear_across()
-            .linear_upward()
+        Curves::new(title, "theta", &thetas, [Scale::Linear; 2])
             .curve("type one", all(AtAngle::type_one))
-            .curve("type two", all(|of| of.type_two[0]))
-            .curve("1 - E", all(|of| 1.0 - of.precision))
+            .curve("type two", all(|of| of.type_two(0)))
+            .curve("1 - E", all(|of| 1.0 - of.orders.precision))
     }
 
-    fn least(&self, bound: impl Fn(&AtAngle) -> f64) -> Option<&AtAngle> {
-        self.around.iter().min_by(|left, right| bound(left).total_cmp(&bound(right)))
+    /// Returns the angle with the least bound; there are at least eight angles.
+    fn least(&self, bound: impl Fn(&AtAngle) -> f64) -> &AtAngle {
+        let least = self.around.iter().min_by(|left, right| bound(left).total_cmp(&bound(right)));
+        least.expect("angles")
     }
 
     fn claims(&self, norms: &[f64], largest_loss: f64) -> Vec<Claim> {
         let (figure, norm) = (self.figure, short(norms[0]));
         let claim = |source: &str, claim: &str, judged| Claim::new(format!("{source} ({figure})"), claim, judged);
-        let (diagonal, type_two) = (&self.diagonal, |of: &AtAngle| of.type_two[0]);
-        let tighter = Judged::less(("type two", type_two(diagonal)), ("type one", diagonal.type_one()));
+        let tighter = Judged::less(("type two", self.diagonal.type_two(0)), ("type one", self.diagonal.type_one()));
+        let (one, two) = (self.least_at_diagonal(AtAngle::type_one), self.least_at_diagonal(|of| of.type_two(0)));
+        let (theorem_2, section_4_1) =
+            (self.within(|of| of.orders.loss, largest_loss), self.within(AtAngle::type_one, 1.0));
         let mut claims = vec![
-            claim("Theorem 2", "1 - E(sigma) is at most the loss (6), at every angle", self.theorem_2(largest_loss)),
-            claim("section 4.1", "1 - E(sigma) is at most exp(-E(sigma)), at every angle", self.section_4_1()),
-            claim("section 4.3", "the type one bound is least at pi/4", self.least_at_diagonal(AtAngle::type_one)),
-            claim(
-                "section 4.3",
-                &format!("the type two bound is least at pi/4, norm {norm}"),
-                self.least_at_diagonal(type_two),
-            ),
+            claim("Theorem 2", "1 - E(sigma) is at most the loss (6), at every angle", theorem_2),
+            claim("section 4.1", "1 - E(sigma) is at most exp(-E(sigma)), at every angle", section_4_1),
+            claim("section 4.3", "the type one bound is least at pi/4", one),
+            claim("section 4.3", &format!("the type two bound is least at pi/4, norm {norm}"), two),
             claim("section 4.3", &format!("at pi/4 type two is tighter than type one, norm {norm}"), tighter),
         ];
         let from = match self.diagonal.norm() {
@@ -237,42 +207,32 @@ impl DataSet {
         claims
     }
 
-    fn theorem_2(&self, largest_loss: f64) -> Judged {
-        let errors = self.around.iter().map(|of| (1.0 - of.precision, Some(of.loss)));
-        Bounded::judge([&Bounded::of(errors, largest_loss)], "angles")
-    }
-
-    fn section_4_1(&self) -> Judged {
-        let errors = self.around.iter().map(|of| (1.0 - of.precision, Some(of.type_one())));
-        Bounded::judge([&Bounded::of(errors, 1.0)], "angles")
+    /// Judges whether the loss `1 - E(sigma)`, which is at most `most`, is within a bound at every angle.
+    fn within(&self, bound: fn(&AtAngle) -> f64, most: f64) -> Judged {
+        let errors = self.around.iter().map(|of| (1.0 - of.orders.precision, Some(bound(of))));
+        Bounded::judge([&Bounded::of(errors, most)], "angles")
     }
 
     /// Judges whether the bound is smallest at the angle `pi / 4`, as the paper finds.
     fn least_at_diagonal(&self, bound: fn(&AtAngle) -> f64) -> Judged {
         let at = bound(&self.diagonal);
-        let Some(least) = self.least(bound) else { return Judged::new(Verdict::Open, "there are no angles") };
+        let least = self.least(bound);
         let largest = self.around.iter().map(bound).fold(f64::NEG_INFINITY, f64::max);
         let verdict = match () {
             () if bound(least) < at - ROUNDING => Verdict::Fails,
             () if largest > at + ROUNDING => Verdict::Holds,
             () => Verdict::Open,
         };
-        let found = format!(
-            "{} at pi/4 = {}, least {} at {} (one of the grid)",
-            short(at),
-            short(self.diagonal.theta),
-            short(bound(least)),
-            short(least.theta)
-        );
-        Judged::new(verdict, found)
-            .number("at pi/4", at)
-            .number("least", bound(least))
-            .number("theta of the least", least.theta)
+        let figures = [at, self.diagonal.theta, bound(least), least.theta];
+        let [words, diagonal, lowest, theta] = figures.map(short);
+        let found = format!("{words} at pi/4 = {diagonal}, least {lowest} at {theta} (one of the grid)");
+        let judged = Judged::new(verdict, found).number("at pi/4", at);
+        judged.number("least", bound(least)).number("theta of the least", least.theta)
     }
 
     /// Judges whether the type two bound is at most the type one bound wherever the condition of Theorem 3 holds.
     fn theorem_3(&self, at: usize, norm: f64) -> Judged {
-        let errors = self.around.iter().map(|of| (of.type_two[at], of.is_covered(norm).then(|| of.type_one())));
+        let errors = self.around.iter().map(|of| (of.type_two(at), of.is_covered(norm).then(|| of.type_one())));
         // Nothing else limits type two.
         Bounded::judge([&Bounded::of(errors, f64::INFINITY)], "angles")
     }
@@ -310,17 +270,17 @@ mod tests {
     fn without_its_condition_theorem_3_breaks() {
         let of = data_set(2.0, 10.0);
         let mut found = Bounded::default();
-        of.around.iter().for_each(|of| found.add(of.type_two[0], Some(of.type_one()), f64::INFINITY));
+        of.around.iter().for_each(|of| found.add(of.type_two(0), Some(of.type_one()), f64::INFINITY));
         assert_eq!(Bounded::judge([&found], "angles").verdict, Verdict::Fails);
     }
 
     #[test]
     fn the_least_angle_is_judged_against_the_diagonal() {
         let of = data_set(2.0, 1.0);
-        assert_eq!(of.least_at_diagonal(|of| of.type_two[0]).verdict, Verdict::Holds);
+        assert_eq!(of.least_at_diagonal(|of| of.type_two(0)).verdict, Verdict::Holds);
         let mut turned = data_set(2.0, 1.0);
-        turned.around[0].type_two[0] = turned.diagonal.type_two[0] - 0.1;
-        assert_eq!(turned.least_at_diagonal(|of| of.type_two[0]).verdict, Verdict::Fails);
+        turned.around[0].orders.exponential[0] = turned.diagonal.type_two(0) - 0.1;
+        assert_eq!(turned.least_at_diagonal(|of| of.type_two(0)).verdict, Verdict::Fails);
     }
 
     #[test]
@@ -330,9 +290,9 @@ mod tests {
         let around: Vec<AtAngle> =
             [0.0, 1.5, 2.0, 2.5].into_iter().map(|theta| AtAngle::new(&plane, theta, &orders, &[1.0])).collect();
         let mut of = DataSet { figure: "a test", variances: (0.2, 1.3), diagonal: around[0].clone(), around };
-        assert_eq!(of.theorem_2(orders.largest_loss()).verdict, Verdict::Holds);
-        assert_eq!(of.section_4_1().verdict, Verdict::Holds);
-        of.around.iter_mut().for_each(|of| (of.loss, of.precision) = (0.0, -0.5));
-        assert_eq!(of.theorem_2(orders.largest_loss()).verdict, Verdict::Fails);
+        assert_eq!(of.within(|of| of.orders.loss, orders.largest_loss()).verdict, Verdict::Holds);
+        assert_eq!(of.within(AtAngle::type_one, 1.0).verdict, Verdict::Holds);
+        of.around.iter_mut().for_each(|of| (of.orders.loss, of.orders.precision) = (0.0, -0.5));
+        assert_eq!(of.within(|of| of.orders.loss, orders.largest_loss()).verdict, Verdict::Fails);
     }
 }

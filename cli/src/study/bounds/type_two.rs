@@ -10,8 +10,8 @@
 /// All patterns, with their average precision. Each pattern is a choice of the ranks that hold relevant documents.
 #[derive(Debug, Clone)]
 pub(super) struct Orders {
-    relevant: usize,
-    irrelevant: usize,
+    /// The numbers of relevant and of irrelevant documents.
+    counts: [usize; 2],
     /// The average precision of each pattern, in the order in which [`visit`] visits them; the perfect pattern is
     /// first.
     precisions: Vec<f64>,
@@ -35,9 +35,10 @@ impl Orders {
     pub(super) fn new(relevant: usize, irrelevant: usize) -> Self {
         let mut precisions = Vec::new();
         let precision = |sum: f64, rank: usize, placed: usize| sum + (placed + 1) as f64 / rank as f64;
-        let place = |at: Place, sum: f64| if at.is_relevant { precision(sum, at.rank, at.place) } else { sum };
-        visit([relevant, irrelevant], [0, 0], 0.0, &place, &mut |sum: f64| precisions.push(sum / relevant as f64));
-        Self { relevant, irrelevant, precisions }
+        let place = |at: Place, sum: f64| if at.kind == 0 { precision(sum, at.rank, at.place) } else { sum };
+        let counts = [relevant, irrelevant];
+        visit(counts, [0, 0], 0.0, &place, &mut |sum: f64| precisions.push(sum / relevant as f64));
+        Self { counts, precisions }
     }
 
     /// Returns the largest `1 - E` of any order.
@@ -48,7 +49,7 @@ impl Orders {
     /// Examines all orders of documents with these scores; `exponential` also needs the scores multiplied by each of
     /// `factors`.
     pub(super) fn examine(&self, relevant: &[f64], irrelevant: &[f64], factors: &[f64]) -> TypeTwo {
-        assert_eq!((relevant.len(), irrelevant.len()), (self.relevant, self.irrelevant), "documents of these orders");
+        assert_eq!([relevant.len(), irrelevant.len()], self.counts, "documents of these orders");
         let descending = |scores: &[f64]| {
             let mut scores = scores.to_vec();
             scores.sort_by(|left, right| right.total_cmp(left));
@@ -60,12 +61,9 @@ impl Orders {
         let ascending = relevant.iter().rev().chain(irrelevant.iter().rev());
         let least: f64 = ascending.enumerate().map(|(place, score)| weight(place + 1) * score).sum();
 
-        let place = |at: Place, sum: f64| {
-            let scores = if at.is_relevant { &relevant } else { &irrelevant };
-            sum + weight(at.rank) * scores[at.place]
-        };
+        let place = |at: Place, sum: f64| sum + weight(at.rank) * [&relevant, &irrelevant][at.kind][at.place];
         let mut largest = Vec::with_capacity(self.precisions.len());
-        visit([self.relevant, self.irrelevant], [0, 0], 0.0, &place, &mut |sum: f64| largest.push(sum));
+        visit(self.counts, [0, 0], 0.0, &place, &mut |sum: f64| largest.push(sum));
 
         let mut found = TypeTwo {
             precision: precision_of_scores(&relevant, &irrelevant),
@@ -88,12 +86,13 @@ impl Orders {
     }
 }
 
-/// A rank that holds the `place`-th relevant (or irrelevant) document, counted from 0.
+/// A rank that holds the `place`-th document of a kind, counted from 0: relevant documents are of kind 0, irrelevant ones
+/// of kind 1.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     rank: usize,
     place: usize,
-    is_relevant: bool,
+    kind: usize,
 }
 
 /// Calls `each` for every pattern with `counts` of relevant and of irrelevant documents that begins with `placed` of
@@ -108,11 +107,11 @@ fn visit<P: Fn(Place, f64) -> f64, E: FnMut(f64)>(
     if placed == counts {
         return each(sum);
     }
-    for (kind, is_relevant) in [(0, true), (1, false)] {
+    for kind in [0, 1] {
         if placed[kind] < counts[kind] {
             let mut next = placed;
             next[kind] += 1;
-            let at = Place { rank: placed[0] + placed[1] + 1, place: placed[kind], is_relevant };
+            let at = Place { rank: placed[0] + placed[1] + 1, place: placed[kind], kind };
             visit(counts, next, place(at, sum), place, each);
         }
     }

@@ -50,13 +50,14 @@ pub(super) enum Cut {
 }
 
 impl Cut {
-    /// Returns the number of ranks that NDCG takes into account in a list of `n` documents.
+    /// Returns the number of ranks that NDCG takes into account in a list of `n` documents, at least one.
     pub(super) fn of(self, n: usize) -> usize {
-        match self {
+        let ranks = match self {
             Cut::Whole => n,
             Cut::Root => (n as f64).sqrt().round() as usize,
             Cut::Fifth => n / 5,
-        }
+        };
+        ranks.max(1)
     }
 }
 
@@ -221,17 +222,14 @@ pub(super) fn pseudo_expectation(ranker: usize, n: usize) -> f64 {
 fn integral(to: f64, f: impl Fn(f64) -> f64) -> f64 {
     const PANELS: usize = 4000;
     let step = to.ln() / PANELS as f64;
-    let at = |i: usize| {
-        let s = (i as f64 * step).exp();
-        f(s) * s
-    };
     let weighted = (0..=PANELS).map(|i| {
+        let s = (i as f64 * step).exp();
         let weight = match i {
             0 | PANELS => 1.0,
             i if i % 2 == 1 => 4.0,
             _ => 2.0,
         };
-        weight * at(i)
+        weight * (f(s) * s)
     });
     weighted.sum::<f64>() * step / 3.0
 }

@@ -19,11 +19,7 @@ mod series;
 
 use self::limits::{CASES, Case, NO_LIMIT};
 use self::series::{Population, RANKERS, Series};
-use super::{
-    About, Claim, Curves, Domain, Findings, Judged, Kind, Mean, Parameter, Result, Setting, Source, StudyEntry, Table,
-    Verdict,
-};
-use crate::number::short;
+use super::*;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "discounts",
@@ -32,49 +28,45 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     parameters: &[Parameter {
         name: "n",
         values: &[100.0, 316.0, 1000.0, 3162.0, 10_000.0, 31_623.0, 100_000.0, 316_228.0, 1_000_000.0],
-        domain: Domain::Whole { from: 10, to: 10_000_000 },
+        domain: Domain::Whole(10, 10_000_000),
     }],
-    takes: &[Kind::Generated, Kind::Ranking, Kind::Runs],
+    takes: &[GENERATED, RANKING, RUNS],
     run,
 };
 
 /// The number of samples, each of which grows from the smallest list length to the largest.
 const SAMPLES: usize = 40;
 /// The number of samples in a quick study, and the largest `n` of a quick study.
-const QUICK: (usize, f64) = (24, 10_000.0);
+const QUICK: (usize, usize) = (24, 10_000);
 /// A stated limit counts as confirmed only if it differs from the fitted limit by less than this.
 const MARGIN: f64 = 0.01;
 
 fn run(setting: &Setting) -> Result<Findings> {
     let mut sizes: Vec<usize> = setting.values("n").iter().map(|n| *n as usize).collect();
-    let samples = if setting.quick { QUICK.0 } else { SAMPLES };
-    if setting.quick && sizes.iter().any(|n| *n as f64 <= QUICK.1) {
-        sizes.retain(|n| *n as f64 <= QUICK.1);
-    }
-    let pooled = match setting.source {
-        Source::Ranking(_) | Source::Runs(_) => Some(setting.subject(&[])),
-        _ => None,
+    // Keeps all sizes if each is larger.
+    let mut at_most = |most: usize| {
+        if sizes.iter().any(|n| *n <= most) {
+            sizes.retain(|n| *n <= most);
+        }
     };
+    let samples = if setting.quick { QUICK.0 } else { SAMPLES };
+    if setting.quick {
+        at_most(QUICK.1);
+    }
+    let pooled = matches!(setting.source, Source::Ranking(_) | Source::Runs(_)).then(|| setting.subject(&[]));
     // Larger samples would have each document many times, and with it its label: no sample of documents that are
     // independent.
-    let most = pooled.as_ref().map_or(usize::MAX, |subject| subject.documents());
-    if sizes.iter().any(|n| *n <= most) {
-        sizes.retain(|n| *n <= most);
-    }
-    let (population, seed) = match (setting.source, &pooled) {
-        (_, Some(subject)) => (Population::pooled(subject), 1),
-        (Source::Generated { seed, .. }, _) => (Population::Generated, *seed),
-        _ => (Population::Generated, 1),
-    };
+    pooled.iter().for_each(|subject| at_most(subject.documents()));
+    let (population, seed) = (pooled.as_ref().map_or(Population::Generated, Population::pooled), setting.source.seed());
     let series = Series::draw(&population, &sizes, samples, seed, |done| setting.step("samples", done, samples));
-    let generated = matches!(population, Population::Generated);
-    let mut claims: Vec<Claim> =
-        CASES.iter().enumerate().filter_map(|(case, of)| limit(of, &series.fitted(case), generated)).collect();
-    if generated {
-        claims.push(lemma_2(&series));
-    }
-    claims.extend(CASES.iter().enumerate().filter_map(|(case, of)| no_limit(of, &series.spread(case))));
-    claims.extend(CASES.iter().enumerate().filter_map(|(case, of)| distinguishable(of, &series, case)));
+    let generated = pooled.is_none();
+    let cases = || CASES.iter().enumerate();
+    let limits = cases().filter_map(|(case, of)| limit(of, &series.fitted(case), generated));
+    let claims = limits
+        .chain(generated.then(|| lemma_2(&series)))
+        .chain(cases().filter_map(|(case, of)| no_limit(of, &series.spread(case))))
+        .chain(cases().filter_map(|(case, of)| distinguishable(of, &series, case)))
+        .collect();
     let origin = match &pooled {
         Some(subject) => format!(
             "{samples} samples, drawn with replacement from the {} pooled documents of {}, no larger than those",
@@ -140,8 +132,8 @@ fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
         return None;
     }
     let left: Vec<f64> = spread.iter().map(|(first, last)| last - first / 4.0).collect();
-    let mean = |of: fn(&(f64, f64)) -> f64| Mean::of(&spread.iter().map(of).collect::<Vec<_>>()).mean;
-    let (first, last) = (mean(|of| of.0), mean(|of| of.1));
+    let (first, last): (Vec<f64>, Vec<f64>) = spread.iter().copied().unzip();
+    let (first, last) = (mean(&first), mean(&last));
     let found = format!("two samples differ by {} at the least n, by {} at the largest", short(first), short(last));
     let judged = Judged::new(Mean::of(&left).above_zero(), found).number("at the least n", first);
     let claim = format!("NDCG does not converge, with {}", case.name);
@@ -161,55 +153,47 @@ fn distinguishable(case: &Case, series: &Series, at: usize) -> Option<Claim> {
         (true, _, true) | (false, Verdict::Holds, _) => Verdict::Holds,
         _ => Verdict::Open,
     };
-    let found = format!(
-        "flips of three pairs per sample: {} in the first half of the sizes, {late} in the second",
-        short(early.mean)
-    );
-    let what = if keeps_apart {
-        "from some n on the order of two ranking functions stays"
-    } else {
-        "the order of two ranking functions goes on flipping"
+    let halves = format!("{} in the first half of the sizes, {late} in the second", short(early.mean));
+    let found = format!("flips of three pairs per sample: {halves}");
+    let what = match keeps_apart {
+        true => "from some n on the order of two ranking functions stays",
+        false => "the order of two ranking functions goes on flipping",
     };
     let judged = Judged::new(verdict, found).number("early flips", early.mean).number("late flips", late.mean);
     Some(Claim::new(theorem, format!("{what}, with {}", case.name), judged))
 }
 
 fn tables(series: &Series, generated: bool) -> Vec<Table> {
-    let mut tables: Vec<Table> = FIGURES
-        .iter()
-        .map(|&case| {
-            let columns = RANKERS.iter().flat_map(|ranker| [(*ranker).to_string(), "\u{b1}".to_string()]);
-            let columns = std::iter::once("n".to_string()).chain(columns);
-            let mut table = Table::new(format!("NDCG, mean over samples, with {}", CASES[case].name), columns);
-            for (at, n) in series.sizes.iter().enumerate() {
-                let means = (0..RANKERS.len()).map(|ranker| Mean::of(series.at(case, ranker, at)));
-                table.row(n.to_string(), means.flat_map(|mean| [Some(mean.mean), Some(mean.error)]));
-            }
-            table
-        })
-        .collect();
+    let of_figure = |case: &usize| {
+        let columns = RANKERS.iter().flat_map(|ranker| [ranker, "\u{b1}"]);
+        let row = |(at, n): (usize, &usize)| {
+            let means = (0..RANKERS.len()).map(|ranker| Mean::of(series.at(*case, ranker, at)));
+            (n.to_string(), means.flat_map(|mean| [Some(mean.mean), Some(mean.error)]).collect::<Vec<_>>())
+        };
+        let title = format!("NDCG, mean over samples, with {}", CASES[*case].name);
+        Table::new(title, ["n"].into_iter().chain(columns)).with(series.sizes.iter().enumerate().map(row))
+    };
     let columns = RANKERS.iter().flat_map(|ranker| [format!("{ranker}, fitted"), "limit".to_string()]);
-    let mut fits = Table::new("limits", std::iter::once("discount".to_string()).chain(columns));
+    let mut fits = Table::new("limits", ["discount".to_string()].into_iter().chain(columns));
     let mut flips = Table::new("flips per sample", ["discount", "first half of the sizes", "second half"]);
     for (at, case) in CASES.iter().enumerate() {
         if case.limit.is_some() {
             let known = |ranker| (generated || case.same_for_all()).then(|| case.limit_of(ranker));
             let fitted = series.fitted(at);
-            let row = fitted.iter().enumerate();
-            fits.row(case.name, row.flat_map(|(ranker, of)| [Some(Mean::of(of).mean), known(ranker)]));
+            fits.row(case.name, fitted.iter().enumerate().flat_map(|(ranker, of)| [Some(mean(of)), known(ranker)]));
         }
         let (early, late) = series.flips(at);
-        flips.row(case.name, [Some(Mean::of(&early).mean), Some(Mean::of(&late).mean)]);
+        flips.row(case.name, [Some(mean(&early)), Some(mean(&late))]);
     }
-    tables.extend([fits, flips]);
-    tables
+    FIGURES.iter().map(of_figure).chain([fits, flips]).collect()
 }
 
 fn curves(series: &Series, case: usize) -> Curves {
     let at: Vec<f64> = series.sizes.iter().map(|n| *n as f64).collect();
-    let curves = Curves::new(format!("NDCG with {}", CASES[case].name), "n", &at).linear_upward();
+    let title = format!("NDCG with {}", CASES[case].name);
+    let curves = Curves::new(title, "n", &at, [Scale::Log, Scale::Linear]);
     RANKERS.iter().enumerate().fold(curves, |curves, (ranker, name)| {
-        curves.curve(*name, (0..at.len()).map(|at| Some(Mean::of(series.at(case, ranker, at)).mean)))
+        curves.curve(*name, (0..at.len()).map(|at| Some(mean(series.at(case, ranker, at)))))
     })
 }
 

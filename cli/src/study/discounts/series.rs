@@ -1,13 +1,10 @@
 //! Samples of independent documents, which three functions rank, and the NDCG of these samples as documents are added one
 //! by one.
 
-use burn_rank::seed::seed_for;
-use chacha20::ChaCha8Rng;
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
 
-use super::limits::{CASES, Cut, Decay};
-use crate::study::Subject;
+use super::limits::{CASES, Case, Decay};
+use crate::study::*;
 
 /// Limits are fitted only to samples of at least this number of documents. If fewer than three list lengths are that
 /// large, smaller samples are used as well.
@@ -35,8 +32,7 @@ impl Series {
         let mut values: Vec<[Vec<Vec<f64>>; 3]> = CASES.iter().map(|_| none()).collect();
         for number in 0..samples {
             done(number);
-            let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "discounts", number as u64));
-            let sample = population.draw(largest, &mut random);
+            let sample = population.draw(largest, &mut random(seed, "discounts", number));
             for (at, &n) in sizes.iter().enumerate() {
                 for (ranker, _) in RANKERS.iter().enumerate() {
                     for (of_case, value) in values.iter_mut().zip(ndcg(&sample, ranker, n, &discounts)) {
@@ -106,37 +102,18 @@ fn ndcg(sample: &Sample, ranker: usize, n: usize, discounts: &[Vec<f64>; 4]) -> 
     let mut ranked: Vec<(f64, f64)> =
         sample.scores[ranker][..n].iter().copied().zip(sample.labels[..n].iter().copied()).collect();
     ranked.sort_unstable_by(|left, right| right.0.total_cmp(&left.0));
+    let ranked: Vec<f64> = ranked.into_iter().map(|(_, label)| label).collect();
     let mut ideal: Vec<f64> = sample.labels[..n].to_vec();
     ideal.sort_unstable_by(|left, right| right.total_cmp(left));
-    let sums = |labels: &dyn Fn(usize) -> f64, discounts: &[f64]| {
-        let mut sums = [[0.0; 3]; 2];
-        for (cut, of) in [Cut::Whole, Cut::Root, Cut::Fifth].into_iter().enumerate() {
-            let k = cut_of(of, n);
-            for (rank, discount) in discounts[..k].iter().enumerate() {
-                let label = labels(rank);
-                sums[0][cut] += discount * f64::from(u8::from(label >= 1.0));
-                sums[1][cut] += discount * label;
-            }
-        }
-        sums
+    let of_case = |case: &Case| {
+        let gain = |label: f64| if case.graded { label } else { f64::from(u8::from(label >= 1.0)) };
+        let discounts = &discounts[case.decay as usize][..case.cut.of(n)];
+        let dcg = |labels: &[f64]| -> f64 {
+            discounts.iter().zip(labels).map(|(discount, label)| discount * gain(*label)).sum()
+        };
+        dcg(&ranked) / dcg(&ideal)
     };
-    let of_decay: Vec<_> = discounts
-        .iter()
-        .map(|discounts| (sums(&|rank| ranked[rank].1, discounts), sums(&|rank| ideal[rank], discounts)))
-        .collect();
-    CASES
-        .iter()
-        .map(|case| {
-            let (dcg, ideal) = &of_decay[case.decay as usize];
-            let (graded, cut) = (usize::from(case.graded), case.cut as usize);
-            dcg[graded][cut] / ideal[graded][cut]
-        })
-        .collect()
-}
-
-/// Returns the number of ranks that NDCG takes into account, at least one.
-fn cut_of(cut: Cut, n: usize) -> usize {
-    cut.of(n).max(1)
+    CASES.iter().map(of_case).collect()
 }
 
 /// Fits a constant plus multiples of `terms` to `observed` by weighted least squares, and returns the constant.
@@ -201,7 +178,7 @@ impl Population {
             .iter()
             .flat_map(|query| query.scores.iter().copied().zip(query.labels.iter().copied()))
             .collect();
-        documents.shuffle(&mut ChaCha8Rng::seed_from_u64(seed_for(1, "study pool", 0)));
+        documents.shuffle(&mut random(1, "study pool", 0));
         documents.sort_by(|left, right| left.0.total_cmp(&right.0));
         Self::Pooled(documents.into_iter().map(|(_, label)| label).collect())
     }
@@ -234,7 +211,6 @@ impl Population {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::ScoredQuery;
     use crate::study::discounts::limits::{HALVING, LOG, Rate};
 
     #[test]

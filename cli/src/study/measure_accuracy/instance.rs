@@ -11,9 +11,9 @@
 //! Without equal scores, the bound is the sum of the terms' absolute errors; in the surrogate itself, errors may
 //! cancel.
 
-use burn_rank::op::Step;
+use std::cmp::Ordering;
 
-use crate::study::{ScoredQuery, positions};
+use crate::study::*;
 
 /// A query with the approximate position of each document, computed for one value of alpha.
 pub(super) struct Instance<'a> {
@@ -21,22 +21,12 @@ pub(super) struct Instance<'a> {
     positions: Vec<f64>,
 }
 
-/// How many documents are ranked above a document, and how many are tied with it.
+/// How many documents are ranked above a document, and how many others are tied with it: first the irrelevant ones,
+/// then the relevant ones.
+#[derive(Default)]
 struct Around {
-    /// The number of documents with a higher score, and the number of relevant documents among them.
-    ahead: usize,
-    relevant_ahead: usize,
-    /// The numbers of relevant and of irrelevant documents that are tied with this document.
-    relevant_tied: usize,
-    irrelevant_tied: usize,
-}
-
-fn discount(rank: f64) -> f64 {
-    1.0 / (1.0 + rank).log2()
-}
-
-fn gain(label: f64) -> f64 {
-    label.exp2() - 1.0
+    ahead: [usize; 2],
+    tied: [usize; 2],
 }
 
 impl<'a> Instance<'a> {
@@ -49,36 +39,29 @@ impl<'a> Instance<'a> {
     }
 
     fn around(&self, document: usize) -> Around {
-        let (mut found, score) =
-            (Around { ahead: 0, relevant_ahead: 0, relevant_tied: 0, irrelevant_tied: 0 }, self.query.scores[document]);
-        for (other, other_score) in self.query.scores.iter().enumerate() {
-            match other_score.total_cmp(&score) {
-                std::cmp::Ordering::Greater => {
-                    found.ahead += 1;
-                    found.relevant_ahead += usize::from(self.is_relevant(other));
-                }
-                std::cmp::Ordering::Equal if other != document && self.is_relevant(other) => found.relevant_tied += 1,
-                std::cmp::Ordering::Equal if other != document => found.irrelevant_tied += 1,
-                _ => {}
-            }
+        let mut found = Around::default();
+        for (other, score) in self.query.scores.iter().enumerate().filter(|(other, _)| *other != document) {
+            let counts = match score.total_cmp(&self.query.scores[document]) {
+                Ordering::Greater => &mut found.ahead,
+                Ordering::Equal => &mut found.tied,
+                Ordering::Less => continue,
+            };
+            counts[usize::from(self.is_relevant(other))] += 1;
         }
         found
     }
 
     /// Returns a bound on the error of ApproxNDCG for this query.
     pub(super) fn of_ndcg(&self) -> f64 {
-        let mut labels = self.query.labels.clone();
-        labels.sort_by(|left, right| right.total_cmp(left));
-        let ideal: f64 = labels.iter().zip(1u32..).map(|(label, rank)| gain(*label) * discount(f64::from(rank))).sum();
         let term = |(document, label): (usize, &f64)| {
-            let around = self.around(document);
-            let last = around.ahead + around.relevant_tied + around.irrelevant_tied;
+            let Around { ahead, tied } = self.around(document);
+            let before: usize = ahead.iter().sum();
             // The discount falls, so the farthest rank is at an end of the range.
-            let ends = [around.ahead, last].map(|before| discount((before + 1) as f64));
+            let ends = [before, before + tied[0] + tied[1]].map(|before| discount((before + 1) as f64));
             let found = discount(self.positions[document]);
             gain(*label) * ends.into_iter().map(|end| (found - end).abs()).fold(0.0, f64::max)
         };
-        self.query.labels.iter().enumerate().map(term).sum::<f64>() / ideal
+        self.query.labels.iter().enumerate().map(term).sum::<f64>() / self.query.ideal_dcg()
     }
 
     /// Returns a bound on the error of ApproxAP for this query.
@@ -88,13 +71,12 @@ impl<'a> Instance<'a> {
             let position = self.positions[document];
             let before = |other: &usize| 1.0 / (1.0 + (-beta * (position - self.positions[*other])).exp());
             let found = (1.0 + relevant.iter().filter(|other| **other != document).map(before).sum::<f64>()) / position;
-            let around = self.around(document);
+            let Around { ahead, tied } = self.around(document);
             let mut farthest = 0f64;
-            for tied in 0..=around.relevant_tied + around.irrelevant_tied {
-                let rank = (around.ahead + tied + 1) as f64;
-                let fewest = tied.saturating_sub(around.irrelevant_tied);
-                for count in [fewest, tied.min(around.relevant_tied)] {
-                    let precision = (1 + around.relevant_ahead + count) as f64 / rank;
+            for before in 0..=tied[0] + tied[1] {
+                let rank = (ahead[0] + ahead[1] + before + 1) as f64;
+                for relevant in [before.saturating_sub(tied[0]), before.min(tied[1])] {
+                    let precision = (1 + ahead[1] + relevant) as f64 / rank;
                     farthest = farthest.max((found - precision).abs());
                 }
             }

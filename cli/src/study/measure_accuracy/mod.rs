@@ -13,16 +13,8 @@ mod instance;
 mod over_training;
 mod theorem_7;
 
-use burn_rank::loss::LossSpec;
-use burn_rank::measure::{Convention, Measure};
-
 use self::instance::Instance;
-use super::{
-    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Material, Parameter, Result, ScoredQuery, Setting,
-    StudyEntry, Subject, Table, falls, largest_error, theorem_5,
-};
-use crate::study::source::relevant;
-use crate::study::theorem_6;
+use super::*;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "measure-accuracy",
@@ -32,7 +24,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
         Parameter { name: "alpha", values: &[1.0, 10.0, 50.0, 100.0, 1000.0], domain: Domain::Positive },
         Parameter { name: "beta", values: &[1.0, 10.0, 20.0, 50.0, 100.0], domain: Domain::Positive },
     ],
-    takes: &[Kind::Generated, Kind::Ranking, Kind::Training, Kind::Runs],
+    takes: &[GENERATED, RANKING, TRAINING, RUNS],
     run,
 };
 
@@ -54,133 +46,114 @@ fn errors(
     Ok(found)
 }
 
-/// The errors of both surrogates, with the bounds from the theorems and the bounds for single queries.
-#[derive(Default)]
-struct Errors {
-    /// The errors of ApproxNDCG, for each alpha.
-    ndcg: Vec<Bounded>,
-    /// The errors of ApproxAP, for each alpha and beta.
-    ap: Vec<Vec<Bounded>>,
-    /// The same errors with bounds that also hold for equal scores.
-    instance_ndcg: Vec<Bounded>,
-    instance_ap: Vec<Vec<Bounded>>,
+/// The errors at one alpha: of ApproxNDCG, then of ApproxAP for each beta.
+struct AtAlpha {
+    /// The errors with the bounds from the theorems.
+    theorem: Vec<Bounded>,
+    /// The same errors with the bounds for single queries, which also hold for equal scores.
+    instance: Vec<Bounded>,
 }
 
-fn all_errors(setting: &Setting, subject: &Subject, alphas: &[f64], betas: &[f64]) -> Result<Errors> {
-    let mut found = Errors::default();
-    for (at, &alpha) in alphas.iter().enumerate() {
-        setting.step(&format!("alpha = {alpha}"), at, alphas.len());
-        let spec = LossSpec::new("approx_ndcg");
-        found.ndcg.push(errors(subject, alpha, Measure::Ndcg(None), &spec, |_, epsilon| Some(theorem_6(epsilon)))?);
-        let of_beta = |&beta: &f64| {
-            let spec = LossSpec::new("approx_ap").with("beta", beta);
+impl AtAlpha {
+    fn new(subject: &Subject, alpha: f64, betas: &[f64]) -> Result<Self> {
+        let ndcg = LossSpec::new("approx_ndcg");
+        let ndcg = errors(subject, alpha, Measure::Ndcg(None), &ndcg, |_, epsilon| Some(theorem_6(epsilon)))?;
+        let mut theorem = vec![ndcg];
+        for &beta in betas {
+            let ap = LossSpec::new("approx_ap").with("beta", beta);
             let bound = |query: &ScoredQuery, epsilon| theorem_5(relevant(&query.labels), epsilon, beta);
-            errors(subject, alpha, Measure::Ap(None), &spec, bound)
-        };
-        found.ap.push(betas.iter().map(of_beta).collect::<Result<_, _>>()?);
+            theorem.push(errors(subject, alpha, Measure::Ap(None), &ap, bound)?);
+        }
         let instances: Vec<Instance> = subject.queries.iter().map(|query| Instance::new(query, alpha)).collect();
-        let of_instances = |of: &Bounded, bound: &dyn for<'a> Fn(&Instance<'a>) -> f64| {
-            let bounds = instances.iter().map(|instance| Some(bound(instance)));
-            Bounded::of(of.errors().iter().copied().zip(bounds), 1.0)
+        let of_instances = |(at, of): (usize, &Bounded)| {
+            let bound = |instance: &Instance| match at.checked_sub(1) {
+                None => Some(instance.of_ndcg()),
+                Some(beta) => Some(instance.of_ap(betas[beta])),
+            };
+            Bounded::of(of.errors.iter().copied().zip(instances.iter().map(bound)), 1.0)
         };
-        found.instance_ndcg.push(of_instances(&found.ndcg[at], &|instance| instance.of_ndcg()));
-        let of_beta = |(beta, of): (&f64, &Bounded)| of_instances(of, &|instance| instance.of_ap(*beta));
-        found.instance_ap.push(betas.iter().zip(&found.ap[at]).map(of_beta).collect());
+        let instance = theorem.iter().enumerate().map(of_instances).collect();
+        Ok(Self { theorem, instance })
     }
-    Ok(found)
 }
 
 fn run(setting: &Setting) -> Result<Findings> {
     let (alphas, betas) = (setting.values("alpha"), setting.values("beta"));
-    let kind = setting.source.kind();
     let mut findings = Findings::default();
-    if kind == Kind::Training {
-        findings.about = About::text(Material::of(setting)?.origin);
+    if let Source::Training(material) = setting.source {
+        findings.about = About::text(material.origin.clone());
     } else {
         let subject = setting.subject(&["approx_ndcg", "approx_ap"]);
-        let errors = all_errors(setting, &subject, alphas, betas)?;
+        let errors = setting.each("alpha", alphas, |alpha| AtAlpha::new(&subject, alpha, betas))?;
         findings.about = About::queries(&subject);
         findings.tables = tables(&errors, alphas, betas);
         findings.curves = curves(&errors, alphas, betas);
         findings.claims = claims(&errors, alphas, betas);
     }
     // A ranking does not show how it was trained.
-    if kind != Kind::Ranking {
+    if !matches!(setting.source, Source::Ranking(_)) {
         over_training::extend(&mut findings, setting, alphas, betas)?;
         theorem_7::extend(&mut findings, setting, alphas)?;
     }
     Ok(findings)
 }
 
-fn tables(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Table> {
-    let columns: Vec<String> = ["alpha".to_string(), "ApproxNDCG".to_string()]
-        .into_iter()
-        .chain(betas.iter().map(|beta| format!("ApproxAP, beta {beta}")))
-        .collect();
-    let table = |title: &str, ndcg: &[Bounded], ap: &[Vec<Bounded>], figure: fn(&Bounded) -> Option<f64>| {
-        let row = |(at, alpha): (usize, &f64)| {
-            let figures = [&ndcg[at]].into_iter().chain(&ap[at]).map(figure);
-            (alpha.to_string(), figures.collect::<Vec<_>>())
-        };
-        Table::new(title, columns.clone()).with(alphas.iter().enumerate().map(row))
+fn tables(errors: &[AtAlpha], alphas: &[f64], betas: &[f64]) -> Vec<Table> {
+    let table = |title: &str, of: fn(&AtAlpha) -> &Vec<Bounded>, figure: fn(&Bounded) -> Option<f64>| {
+        let of_betas = betas.iter().map(|beta| format!("ApproxAP, beta {beta}"));
+        let columns = ["alpha", "ApproxNDCG"].map(String::from).into_iter().chain(of_betas);
+        let row = |(alpha, at): (&f64, &AtAlpha)| (alpha.to_string(), of(at).iter().map(figure).collect::<Vec<_>>());
+        Table::new(title, columns).with(alphas.iter().zip(errors).map(row))
     };
-    let of_theorem = |title, figure| table(title, &errors.ndcg, &errors.ap, figure);
     let of_instances = "bound of the instance, mean over queries, those with equal scores too";
     vec![
-        of_theorem("rho, the mean error over queries", Bounded::mean),
-        of_theorem("largest error of a query", Bounded::largest),
-        of_theorem("queries that the theorem bounds", |of| Some(of.bounded() as f64)),
-        of_theorem("queries that it bounds below 1", |of| Some(of.exceedable() as f64)),
-        table(of_instances, &errors.instance_ndcg, &errors.instance_ap, Bounded::mean_bound),
+        table("rho, the mean error over queries", |at| &at.theorem, Bounded::mean),
+        table("largest error of a query", |at| &at.theorem, Bounded::largest),
+        table("queries that the theorem bounds", |at| &at.theorem, |of| Some(of.bounded() as f64)),
+        table("queries that it bounds below 1", |at| &at.theorem, |of| Some(of.exceedable() as f64)),
+        table(of_instances, |at| &at.instance, Bounded::mean_bound),
     ]
 }
 
-fn curves(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Curves> {
-    let ndcg = Curves::new("rho of ApproxNDCG, the mean error over queries", "alpha", alphas)
-        .curve("ApproxNDCG", errors.ndcg.iter().map(Bounded::mean));
-    let ap = Curves::new("rho of ApproxAP, the mean error over queries", "beta", betas);
-    let ap = alphas
-        .iter()
-        .zip(&errors.ap)
-        .fold(ap, |curves, (alpha, of)| curves.curve(format!("alpha {alpha}"), of.iter().map(Bounded::mean)));
+fn curves(errors: &[AtAlpha], alphas: &[f64], betas: &[f64]) -> Vec<Curves> {
+    let ndcg = Curves::new("rho of ApproxNDCG, the mean error over queries", "alpha", alphas, [Scale::Log; 2]);
+    let ndcg = ndcg.curve("ApproxNDCG", errors.iter().map(|at| at.theorem[0].mean()));
+    let ap = Curves::new("rho of ApproxAP, the mean error over queries", "beta", betas, [Scale::Log; 2]);
+    let ap = alphas.iter().zip(errors).fold(ap, |curves, (alpha, at)| {
+        curves.curve(format!("alpha {alpha}"), at.theorem[1..].iter().map(Bounded::mean))
+    });
     vec![ndcg, ap]
 }
 
-fn claims(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Claim> {
+fn claims(errors: &[AtAlpha], alphas: &[f64], betas: &[f64]) -> Vec<Claim> {
     let mut claims = Vec::new();
-    let mut of_alpha = |source: &str, claim: &str, rest: &str, judged: &dyn Fn(usize) -> Judged| {
-        let claim = |(at, alpha)| Claim::new(source, format!("{claim} at alpha = {alpha}{rest}"), judged(at));
-        claims.extend(alphas.iter().enumerate().map(claim));
+    let mut of_alpha = |source: &str, claim: &str, rest: &str, of: fn(&AtAlpha) -> &[Bounded], what: &str| {
+        let claim =
+            |(alpha, at)| Claim::new(source, format!("{claim} at alpha = {alpha}{rest}"), Bounded::judge(of(at), what));
+        claims.extend(alphas.iter().zip(errors).map(claim));
     };
-    let each = "queries and values of beta";
-    of_alpha("Theorem 6", "|ApproxNDCG - NDCG| < epsilon / (2 ln 2)", "", &|at| {
-        Bounded::judge([&errors.ndcg[at]], "queries")
-    });
-    of_alpha("Theorem 5", "|ApproxAP - AP| is within its bound", ", for every beta", &|at| {
-        Bounded::judge(&errors.ap[at], each)
-    });
+    let (every, each) = (", for every beta", "queries and values of beta");
+    of_alpha("Theorem 6", "|ApproxNDCG - NDCG| < epsilon / (2 ln 2)", "", |at| &at.theorem[..1], "queries");
+    of_alpha("Theorem 5", "|ApproxAP - AP| is within its bound", every, |at| &at.theorem[1..], each);
     let own = "is within the bound of its own positions";
-    of_alpha("Theorem 6, of the instance", &format!("|ApproxNDCG - NDCG| {own}"), "", &|at| {
-        Bounded::judge([&errors.instance_ndcg[at]], "queries")
-    });
-    of_alpha("Theorem 5, of the instance", &format!("|ApproxAP - AP| {own}"), ", for every beta", &|at| {
-        Bounded::judge(&errors.instance_ap[at], each)
-    });
-    let falling = |name: &str, values: &[f64], of: &[&Bounded]| {
-        falls(values.iter().zip(of).map(|(value, of)| (format!("{name} = {value}"), of.errors())))
+    let claim = format!("|ApproxNDCG - NDCG| {own}");
+    of_alpha("Theorem 6, of the instance", &claim, "", |at| &at.instance[..1], "queries");
+    let claim = format!("|ApproxAP - AP| {own}");
+    of_alpha("Theorem 5, of the instance", &claim, every, |at| &at.instance[1..], each);
+    let over_alphas = |column: usize| {
+        let of_alphas = alphas.iter().zip(errors);
+        falls(of_alphas.map(|(alpha, at)| (format!("alpha = {alpha}"), &at.theorem[column].errors)))
     };
-    let ndcg: Vec<&Bounded> = errors.ndcg.iter().collect();
-    let judged = falling("alpha", alphas, &ndcg);
-    claims.push(Claim::new("Figure 3", "the larger alpha, the smaller rho of ApproxNDCG", judged));
+    claims.push(Claim::new("Figure 3", "the larger alpha, the smaller rho of ApproxNDCG", over_alphas(0)));
     for (at, beta) in betas.iter().enumerate() {
-        let of: Vec<&Bounded> = errors.ap.iter().map(|of| &of[at]).collect();
         let claim = format!("the larger alpha, the smaller rho of ApproxAP at beta = {beta}");
-        claims.push(Claim::new("Figure 1", claim, falling("alpha", alphas, &of)));
+        claims.push(Claim::new("Figure 1", claim, over_alphas(at + 1)));
     }
-    for (alpha, of) in alphas.iter().zip(&errors.ap) {
-        let of: Vec<&Bounded> = of.iter().collect();
+    for (alpha, at) in alphas.iter().zip(errors) {
+        let of_betas = betas.iter().zip(&at.theorem[1..]);
+        let falling = falls(of_betas.map(|(beta, of)| (format!("beta = {beta}"), &of.errors)));
         let claim = format!("the larger beta, the smaller rho of ApproxAP at alpha = {alpha}");
-        claims.push(Claim::new("Figure 2", claim, falling("beta", betas, &of)));
+        claims.push(Claim::new("Figure 2", claim, falling));
     }
     claims
 }
@@ -188,7 +161,6 @@ fn claims(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::Verdict;
 
     fn of(scores: &[f64], labels: &[f64], alpha: f64) -> (Verdict, Verdict) {
         let query = ScoredQuery { scores: scores.to_vec(), labels: labels.to_vec() };
@@ -231,7 +203,7 @@ mod tests {
             let subject = Subject::generated(30, 1);
             let of_beta = |&beta: &f64| {
                 let spec = LossSpec::new("approx_ap").with("beta", beta);
-                errors(&subject, alpha, Measure::Ap(None), &spec, |_, _| None).unwrap().errors().to_vec()
+                errors(&subject, alpha, Measure::Ap(None), &spec, |_, _| None).unwrap().errors
             };
             let found: Vec<Vec<f64>> = [0.1, 10.0].iter().map(of_beta).collect();
             falls([("0.1".into(), &found[0]), ("10".into(), &found[1])]).verdict

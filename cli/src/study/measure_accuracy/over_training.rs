@@ -1,10 +1,7 @@
 //! How `rho` changes during training (Figures 1 to 3). After each epoch, `rho` is the mean error of the surrogate over
 //! the training queries. Linear rankers are trained on the surrogate itself, with one query per step.
 
-use burn_rank::loss::LossSpec;
-use burn_rank::measure::Measure;
-
-use crate::study::{Claim, Curves, Findings, Judged, Linear, Material, Mean, Result, Setting, Table, falls, measured};
+use crate::study::*;
 
 /// The number of training queries and the number of epochs, in a full study and in a quick one.
 const SIZES: [(usize, usize); 2] = [(40, 10), (8, 3)];
@@ -25,35 +22,33 @@ struct Path {
     queries: Vec<f64>,
 }
 
+/// A figure of the paper: its name, its parameter, the surrogate and its measure, the parameter's values, and the loss at
+/// one of them.
+type Figure<'a> = (&'a str, &'a str, String, Measure, &'a [f64], &'a dyn Fn(f64) -> LossSpec);
+
 /// Trains the rankers, and adds the errors during training to the findings.
 pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64], betas: &[f64]) -> Result {
     let (queries, epochs) = SIZES[usize::from(setting.quick)];
     let material = Material::of(setting)?;
-    let linear = material.linear(queries)?;
+    let linear = material.linear(&material.split.train, queries)?;
     let ap = |alpha: f64, beta: f64| LossSpec::new("approx_ap").with("alpha", alpha).with("beta", beta);
     let ndcg = |alpha: f64| LossSpec::new("approx_ndcg").with("alpha", alpha);
-    let losses = |name: &str, values: &[f64], loss: &dyn Fn(f64) -> LossSpec| -> Vec<(String, LossSpec)> {
-        values.iter().map(|value| (format!("{name} = {value}"), loss(*value))).collect()
-    };
-    let of_alpha = losses("alpha", alphas, &|alpha| ap(alpha, BETA));
-    let of_beta = losses("beta", betas, &|beta| ap(ALPHA, beta));
-    let figures = [
-        ("Figure 1", "alpha", format!("ApproxAP, beta = {BETA}"), Measure::Ap(None), of_alpha),
-        ("Figure 2", "beta", format!("ApproxAP, alpha = {ALPHA}"), Measure::Ap(None), of_beta),
-        ("Figure 3", "alpha", "ApproxNDCG".to_string(), Measure::Ndcg(None), losses("alpha", alphas, &ndcg)),
+    let figures: [Figure; 3] = [
+        ("Figure 1", "alpha", format!("ApproxAP, beta = {BETA}"), Measure::Ap(None), alphas, &|alpha| ap(alpha, BETA)),
+        ("Figure 2", "beta", format!("ApproxAP, alpha = {ALPHA}"), Measure::Ap(None), betas, &|beta| ap(ALPHA, beta)),
+        ("Figure 3", "alpha", "ApproxNDCG".to_string(), Measure::Ndcg(None), alphas, &ndcg),
     ];
-    let all: usize = figures.iter().map(|(.., losses)| losses.len()).sum();
-    let mut done = 0;
-    for (figure, parameter, what, measure, losses) in figures {
-        let mut paths = Vec::new();
-        for (name, loss) in losses {
-            setting.step(&format!("{figure}, {name}"), done, all);
-            done += 1;
-            paths.push(train(&linear, name, &loss, measure, epochs)?);
-        }
-        let origin = format!("{what}, training on {} queries", linear.queries.len());
-        findings.tables.push(table(&format!("{figure}: rho of {origin}"), &paths));
-        findings.curves.push(curves(&format!("{figure}: rho of {origin}"), &paths));
+    let at: Vec<f64> = (0..=epochs).map(|epoch| epoch as f64).collect();
+    for (figure, parameter, what, measure, values, loss) in figures {
+        let of_value = |value| train(&linear, format!("{parameter} = {value}"), &loss(value), measure, epochs);
+        let paths = setting.each(&format!("{figure}, {parameter}"), values, of_value)?;
+        let title = format!("{figure}: rho of {what}, training on {} queries", linear.queries.len());
+        let columns = ["epoch"].into_iter().chain(paths.iter().map(|path| path.name.as_str()));
+        let row = |epoch: usize| (epoch.to_string(), paths.iter().map(move |path| Some(path.rho[epoch])));
+        findings.tables.push(Table::new(title.as_str(), columns).with((0..=epochs).map(row)));
+        let curves = Curves::new(title, "epoch", &at, [Scale::Linear, Scale::Log]);
+        let with = |curves: Curves, path: &Path| curves.curve(path.name.as_str(), path.rho.iter().copied().map(Some));
+        findings.curves.push(paths.iter().fold(curves, with));
         let claim = format!("over training, the larger {parameter}, the smaller rho of {what}");
         findings.claims.push(Claim::new(figure, claim, judged(&paths)));
     }
@@ -70,10 +65,9 @@ fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epoch
             linear.epoch(&mut weights, loss, RATE)?;
         }
         let subject = linear.scored(&weights);
-        let surrogates = subject.queries.iter().map(|query| query.surrogate(loss)).collect::<Result<Vec<_>, _>>()?;
-        let errors: Vec<f64> =
-            surrogates.iter().zip(measured(&subject, measure)?).map(|(soft, exact)| (soft - exact).abs()).collect();
-        path.rho.push(Mean::of(&errors).mean);
+        let both = subject.surrogates(loss)?.into_iter().zip(subject.measured(measure)?);
+        let errors: Vec<f64> = both.map(|(soft, exact)| (soft - exact).abs()).collect();
+        path.rho.push(mean(&errors));
         // The figures show the epochs after the first.
         if epoch > 0 {
             path.queries.iter_mut().zip(&errors).for_each(|(sum, error)| *sum += error / epochs as f64);
@@ -86,25 +80,9 @@ fn judged(paths: &[Path]) -> Judged {
     falls(paths.iter().map(|path| (path.name.clone(), &path.queries)))
 }
 
-fn table(title: &str, paths: &[Path]) -> Table {
-    let columns = std::iter::once("epoch".to_string()).chain(paths.iter().map(|path| path.name.clone()));
-    let row = |epoch: usize| (epoch.to_string(), paths.iter().map(|path| Some(path.rho[epoch])).collect::<Vec<_>>());
-    let epochs = paths.first().map_or(0, |path| path.rho.len());
-    Table::new(title, columns).with((0..epochs).map(row))
-}
-
-fn curves(title: &str, paths: &[Path]) -> Curves {
-    let epochs = paths.first().map_or(0, |path| path.rho.len());
-    let at: Vec<f64> = (0..epochs).map(|epoch| epoch as f64).collect();
-    paths.iter().fold(Curves::new(title, "epoch", &at).linear_across(), |curves, path| {
-        curves.curve(path.name.clone(), path.rho.iter().map(|rho| Some(*rho)))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::Verdict;
     use crate::study::training::LinearQuery;
 
     /// Returns queries with a single feature that sorts their documents correctly. Training increases the weight of

@@ -6,13 +6,7 @@
 //! `2 sup |M - M_m| + 2 sup |M_m - S_m|`. All functions of the class are tried, so both suprema and both optima are
 //! known.
 
-use burn_rank::loss::LossSpec;
-use burn_rank::measure::Measure;
-
-use crate::study::{
-    Bounded, Claim, ExperimentError, Findings, Judged, Linear, Material, Mean, Result, Setting, Table, Verdict,
-    measured,
-};
+use crate::study::*;
 
 /// The number of training queries, in a full study and in a quick one.
 const QUERIES: [usize; 2] = [40, 8];
@@ -39,8 +33,8 @@ pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64])
         findings.claims.push(Claim::new("Theorem 7", "the optimum of the surrogate is near the best", judged));
         return Ok(());
     }
-    let train = material.linear(QUERIES[usize::from(setting.quick)])?;
-    let test = material.linear_test()?;
+    let train = material.linear(&material.split.train, QUERIES[usize::from(setting.quick)])?;
+    let test = material.linear(material.test()?, usize::MAX)?;
     let columns = ["alpha", "at the optimum of the surrogate", "best", "difference", "sup 1", "sup 2", "bound"];
     for (name, measure_name, measure, spec) in surrogates {
         let title = format!(
@@ -50,9 +44,9 @@ pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64])
         );
         let mut table = Table::new(title, columns);
         let exact = exact(&train, &test, measure)?;
-        for (at, &alpha) in alphas.iter().enumerate() {
-            setting.step(&format!("Theorem 7, {name}, alpha = {alpha}"), at, alphas.len());
-            let functions = with_surrogate(&exact, &train, &spec.with("alpha", alpha))?;
+        let with_surrogate = |alpha| with_surrogate(&exact, &train, &spec.with("alpha", alpha));
+        let of_alphas = setting.each(&format!("Theorem 7, {name}, alpha"), alphas, with_surrogate)?;
+        for (alpha, functions) in alphas.iter().zip(of_alphas) {
             let chosen = optimum(&functions, |means| means.surrogate);
             let best = optimum(&functions, |means| means.test);
             let [first, second] = suprema(&functions);
@@ -79,20 +73,16 @@ fn class(features: usize) -> impl Iterator<Item = Vec<f64>> {
 }
 
 fn exact(train: &Linear, test: &Linear, measure: Measure) -> Result<Vec<Means>> {
-    let mean = |linear: &Linear, weights: &[f64]| {
-        Ok::<_, ExperimentError>(Mean::of(&measured(&linear.scored(weights), measure)?).mean)
-    };
     let of = |weights: Vec<f64>| {
-        Ok(Means { test: mean(test, &weights)?, train: mean(train, &weights)?, surrogate: f64::NAN })
+        let [test, train] = [test, train].map(|linear| linear.scored(&weights).measured(measure));
+        Ok(Means { test: mean(&test?), train: mean(&train?), surrogate: f64::NAN })
     };
     class(train.features()).map(of).collect()
 }
 
 fn with_surrogate(exact: &[Means], train: &Linear, spec: &LossSpec) -> Result<Vec<Means>> {
     let of = |(means, weights): (&Means, Vec<f64>)| {
-        let queries = train.scored(&weights).queries;
-        let values = queries.iter().map(|query| query.surrogate(spec)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Means { surrogate: Mean::of(&values).mean, ..*means })
+        Ok(Means { surrogate: mean(&train.scored(&weights).surrogates(spec)?), ..*means })
     };
     exact.iter().zip(class(train.features())).map(of).collect()
 }
@@ -111,8 +101,8 @@ fn suprema(functions: &[Means]) -> [f64; 2] {
 /// Checks that the function `chosen` falls short of the best function's measure by at most the theorem's bound.
 fn judged(functions: &[Means], chosen: usize) -> Judged {
     let [first, second] = suprema(functions);
-    let (difference, bound) =
-        (functions[optimum(functions, |means| means.test)].test - functions[chosen].test, 2.0 * (first + second));
+    let best = optimum(functions, |means| means.test);
+    let (difference, bound) = (functions[best].test - functions[chosen].test, 2.0 * (first + second));
     let found = Bounded::of([(difference, Some(bound))], 1.0);
     Bounded::judge([&found], "class of ranking functions").number("difference", difference).number("bound", bound)
 }

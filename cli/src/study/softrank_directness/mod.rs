@@ -21,24 +21,18 @@ mod theorem_1;
 
 use std::f64::consts::{LN_2, PI};
 
-use burn_rank::loss::LossSpec;
-use burn_rank::measure::{Convention, Gain, Measure};
-use burn_rank::workbench::mean_of;
+use burn_rank::measure::Gain;
 use statrs::function::erf::erfc;
 
 use self::theorem_1::Problem;
-use super::{
-    About, Bounded, Claim, Curves, Domain, Findings, Judged, Kind, Mean, Parameter, ROUNDING, Result, RunSubject,
-    ScoredQuery, Setting, Source, StudyEntry, Subject, Table, Verdict, falls,
-};
-use crate::number::short;
+use super::*;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
     name: "softrank-directness",
     summary: "how far SoftNDCG is from NDCG, within the bound of Theorem 2",
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, Theorems 1 and 2",
     parameters: &[Parameter { name: "sigma", values: &[0.001, 0.01, 0.1, 1.0], domain: Domain::Positive }],
-    takes: &[Kind::Generated, Kind::Ranking, Kind::Runs],
+    takes: &[GENERATED, RANKING, RUNS],
     run,
 };
 
@@ -61,26 +55,24 @@ fn epsilon_1(documents: usize, delta: f64, sigma: f64) -> f64 {
     (documents - 1) as f64 * sigma / (2.0 * delta * PI.sqrt()) * (-(delta / (2.0 * sigma)).powi(2)).exp()
 }
 
-/// Returns the bound of Theorem 2 in one of its forms. Returns `None` if scores are equal, if the condition does not
-/// hold, or if a square root is undefined.
-fn theorem_2(documents: usize, delta: f64, largest_label: f64, sigma: f64, form: Form) -> Option<f64> {
-    let n = documents as f64;
-    // 1 - erf^2 without cancellation.
-    let missed = erfc(delta / (2.0 * sigma));
-    let variance = missed * (2.0 - missed);
-    let (e_1, e_3, covered) = match form {
-        Form::Stated => (epsilon_1(documents, delta, sigma), variance, (n - 1.0) * variance < 1.0),
-        Form::Proved => (epsilon_1(documents, delta, sigma), (n - 1.0) / 4.0 * variance, true),
-        Form::Corrected => (epsilon_1(documents, delta, sigma) / LN_2, (n - 1.0) / 4.0 * variance, true),
-    };
-    let e_2 = (e_3 / (1.0 - 5.0 * e_3)).sqrt() + 5.0 * e_3;
-    (delta > 0.0 && covered && 5.0 * e_3 < 1.0).then_some(largest_label.exp2() * n * (e_1 + e_2))
-}
-
 impl ScoredQuery {
+    /// Returns the bound of Theorem 2 in one of its forms. Returns `None` if scores are equal, if the condition does not
+    /// hold, or if a square root is undefined.
     fn theorem_2(&self, sigma: f64, form: Form) -> Option<f64> {
+        let (documents, delta) = (self.scores.len(), self.smallest_difference());
+        let n = documents as f64;
+        // 1 - erf^2 without cancellation.
+        let missed = erfc(delta / (2.0 * sigma));
+        let variance = missed * (2.0 - missed);
+        let e_1 = epsilon_1(documents, delta, sigma);
+        let (e_1, e_3, covered) = match form {
+            Form::Stated => (e_1, variance, (n - 1.0) * variance < 1.0),
+            Form::Proved => (e_1, (n - 1.0) / 4.0 * variance, true),
+            Form::Corrected => (e_1 / LN_2, (n - 1.0) / 4.0 * variance, true),
+        };
+        let e_2 = (e_3 / (1.0 - 5.0 * e_3)).sqrt() + 5.0 * e_3;
         let largest_label = self.labels.iter().copied().fold(0.0, f64::max);
-        theorem_2(self.scores.len(), self.smallest_difference(), largest_label, sigma, form)
+        (delta > 0.0 && covered && 5.0 * e_3 < 1.0).then_some(largest_label.exp2() * n * (e_1 + e_2))
     }
 }
 
@@ -130,16 +122,6 @@ fn soft_ndcg(sigma: f64) -> LossSpec {
     LossSpec::new("soft_ndcg").with("gain", "exp2_raw").with("sigma", sigma)
 }
 
-/// Returns the surrogate measure of each query.
-fn soft(subject: &Subject, spec: &LossSpec) -> Result<Vec<f64>> {
-    subject.queries.iter().map(|query| query.surrogate(spec)).collect()
-}
-
-/// Returns the largest difference of two measures of the same queries.
-fn largest_difference(soft: &[f64], exact: &[f64]) -> f64 {
-    soft.iter().zip(exact).map(|(soft, exact)| (soft - exact).abs()).fold(0.0, f64::max)
-}
-
 /// Returns the exact NDCG of each query, with the gain `2^y` as in the paper.
 fn exact(subject: &Subject) -> Result<Vec<f64>> {
     let name = "standard, gain 2^y".to_string();
@@ -151,43 +133,32 @@ fn exact(subject: &Subject) -> Result<Vec<f64>> {
 fn run(setting: &Setting) -> Result<Findings> {
     let (subject, sigmas) = (setting.subject(&["soft_ndcg"]), setting.values("sigma"));
     let exact = exact(&subject)?;
-    let mut of_sigma = Vec::new();
-    for (at, &sigma) in sigmas.iter().enumerate() {
-        setting.step(&format!("sigma = {sigma}"), at, sigmas.len());
-        of_sigma.push(errors(&subject, &exact, sigma)?);
-    }
-    let mut tables = vec![table(sigmas, &of_sigma, mean_of(exact.iter().copied())), counts(sigmas, &of_sigma)];
+    let of_sigma = setting.each("sigma", sigmas, |sigma| errors(&subject, &exact, sigma))?;
+    let mut tables = vec![table(sigmas, &of_sigma, mean(&exact)), counts(sigmas, &of_sigma)];
     let mut claims = claims(sigmas, &of_sigma);
-    if let Source::Generated { seed, .. } = setting.source {
-        let problem = Problem::generated(if setting.quick { 6 } else { 20 }, *seed);
-        let step = |at: usize| setting.step("Theorem 1", at, sigmas.len());
-        let (table, of_theorem_1) = theorem_1::judge(&problem, sigmas, step)?;
+    let theorem_1 = match setting.source {
+        Source::Generated { seed, .. } => {
+            let problem = Problem::generated(if setting.quick { 6 } else { 20 }, *seed);
+            Some(theorem_1::judge(&problem, sigmas, |at| setting.step("Theorem 1", at, sigmas.len()))?)
+        }
+        Source::Runs(runs) => Some(judge_pool(&runs.runs, sigmas)?),
+        _ => None,
+    };
+    if let Some((table, of_theorem_1)) = theorem_1 {
         tables.push(table);
         claims.extend(of_theorem_1);
     }
-    if let Source::Runs(runs) = setting.source {
-        let of_runs = runs.runs().iter().map(|run| self::exact(&run.subject)).collect::<Result<Vec<_>, _>>()?;
-        let (table, of_pool) = judge_pool(runs.runs(), &of_runs, sigmas)?;
-        tables.push(table);
-        claims.extend(of_pool);
-    }
-    Ok(Findings {
-        about: About::queries(&subject),
-        tables,
-        curves: vec![
-            Curves::new("|SoftNDCG - NDCG|", "sigma", sigmas)
-                .curve("rho, the mean", of_sigma.iter().map(|of| of.bounded[0].mean()))
-                .curve("largest", of_sigma.iter().map(|of| of.bounded[0].largest())),
-        ],
-        claims,
-    })
+    let curves = Curves::new("|SoftNDCG - NDCG|", "sigma", sigmas, [Scale::Log; 2])
+        .curve("rho, the mean", of_sigma.iter().map(|of| of.bounded[0].mean()))
+        .curve("largest", of_sigma.iter().map(|of| of.bounded[0].largest()));
+    Ok(Findings { about: About::queries(&subject), tables, curves: vec![curves], claims })
 }
 
-fn table(sigmas: &[f64], of_sigma: &[Errors], ndcg: Option<f64>) -> Table {
+fn table(sigmas: &[f64], of_sigma: &[Errors], ndcg: f64) -> Table {
     let columns = ["sigma", "SoftNDCG", "NDCG", "rho", "largest error"];
     let row = |(sigma, of): (&f64, &Errors)| {
-        let soft = mean_of(of.soft.iter().copied());
-        (sigma.to_string(), [soft, ndcg, of.bounded[0].mean(), of.bounded[0].largest()])
+        let errors = &of.bounded[0];
+        (sigma.to_string(), [Some(mean(&of.soft)), Some(ndcg), errors.mean(), errors.largest()])
     };
     Table::new("SoftNDCG next to NDCG, means over queries", columns).with(sigmas.iter().zip(of_sigma).map(row))
 }
@@ -210,65 +181,78 @@ fn claims(sigmas: &[f64], of_sigma: &[Errors]) -> Vec<Claim> {
             claims.push(Claim::new(*source, claim, Bounded::judge([&of.bounded[number]], "queries")));
         }
     }
-    claims.push(Claim::new(
-        "Theorem 2, equation (1)",
-        "|D(rank) - D(expected rank)| < e_1, over all values of sigma",
-        Bounded::judge(of_sigma.iter().map(|of| &of.equation_1), "queries and values of sigma"),
-    ));
+    let claim = "|D(rank) - D(expected rank)| < e_1, over all values of sigma";
+    let judged = Bounded::judge(of_sigma.iter().map(|of| &of.equation_1), "queries and values of sigma");
+    claims.push(Claim::new("Theorem 2, equation (1)", claim, judged));
     let error = ("|D(rank) - D(expected rank)|", discount_error(&[4.0, 0.0], 1.0));
     let judged = Judged::less(error, ("e_1", epsilon_1(2, 4.0, 1.0)));
     claims.push(Claim::new("Theorem 2, equation (1)", "the same of two documents with delta = 4 sigma", judged));
-    let errors = |(sigma, of): (&f64, &Errors)| (format!("sigma = {sigma}"), of.bounded[0].errors().to_vec());
-    let downwards = sigmas.iter().zip(of_sigma).rev().map(errors);
-    claims.push(Claim::new(
-        "section VI",
-        "the smaller sigma, the closer SoftNDCG is to NDCG (rho from the largest down)",
-        falls(downwards),
-    ));
+    let downwards = sigmas.iter().zip(of_sigma).rev();
+    let downwards = downwards.map(|(sigma, of)| (format!("sigma = {sigma}"), &of.bounded[0].errors));
+    let claim = "the smaller sigma, the closer SoftNDCG is to NDCG (rho from the largest down)";
+    claims.push(Claim::new("section VI", claim, falls(downwards)));
     claims
 }
 
-/// One of the rankers, with its SoftNDCG and NDCG for each query.
-struct Member {
-    name: String,
-    trained_by_soft_ndcg: bool,
+/// SoftNDCG and NDCG of each query.
+struct Both {
     soft: Vec<f64>,
     exact: Vec<f64>,
 }
 
-impl Member {
-    fn largest_error(&self) -> f64 {
+impl Both {
+    fn new(subject: &Subject, soft_ndcg: &LossSpec) -> Result<Self> {
+        Ok(Self { soft: subject.surrogates(soft_ndcg)?, exact: exact(subject)? })
+    }
+
+    /// Returns the largest difference of the two measures.
+    fn epsilon(&self) -> f64 {
         largest_difference(&self.soft, &self.exact)
+    }
+
+    /// Returns how much the mean NDCG differs from that of another ranker.
+    fn difference(&self, other: &Both) -> f64 {
+        (mean(&self.exact) - mean(&other.exact)).abs()
+    }
+
+    /// Returns the bound of Theorem 1, `2 epsilon_1 + epsilon_2`, if this is the optimum of SoftNDCG.
+    fn bound(&self, optimum_of_ndcg: &Both) -> f64 {
+        2.0 * self.epsilon() + optimum_of_ndcg.epsilon()
     }
 }
 
-/// Judges Theorem 1 on real data, where the optimal rankers are unknown, for each sigma; `exact` holds the NDCG of each
-/// run's queries.
+/// One of the rankers.
+struct Member {
+    name: String,
+    trained_by_soft_ndcg: bool,
+    measures: Both,
+}
+
+/// Judges Theorem 1 on real data, where the optimal rankers are unknown, for each sigma.
 ///
 /// `omega_1` is the ranker with the highest mean SoftNDCG. It is chosen among the rankers trained with SoftNDCG, if
 /// there are any. `omega_2` is the ranker with the highest mean NDCG on the same queries. The theorem concerns the best
 /// of all ranking functions. The rankers used here may not be the best ones. So a difference within the bound does not
 /// prove the theorem, and a larger one does not refute it. The verdict is therefore `open`, or `vacuous` if the bound
 /// is 1 or more.
-fn judge_pool(runs: &[RunSubject], exact: &[Vec<f64>], sigmas: &[f64]) -> Result<(Table, Vec<Claim>)> {
+fn judge_pool(runs: &[RunSubject], sigmas: &[f64]) -> Result<(Table, Vec<Claim>)> {
     let queries = runs.first().map_or(0, |run| run.subject.queries.len());
     let title = format!("Theorem 1, the best of {} rankers on the same {queries} test queries", runs.len());
     let columns = ["sigma", "NDCG at 1", "NDCG at 2", "difference", "e_1", "e_2", "2 e_1 + e_2"];
     let mut table = Table::new(title, columns);
     let mut claims = Vec::new();
     for &sigma in sigmas {
-        let member = |(run, exact): (&'_ RunSubject, &Vec<f64>)| -> Result<Member> {
+        let member = |run: &RunSubject| {
             Ok(Member {
                 name: run.name.clone(),
                 trained_by_soft_ndcg: run.loss.as_deref() == Some("soft_ndcg"),
-                soft: soft(&run.subject, &soft_ndcg(sigma))?,
-                exact: exact.clone(),
+                measures: Both::new(&run.subject, &soft_ndcg(sigma))?,
             })
         };
-        let members = runs.iter().zip(exact).map(member).collect::<Result<Vec<_>, _>>()?;
+        let members = runs.iter().map(member).collect::<Result<Vec<_>>>()?;
         let Some((first, second)) = optima(&members) else { continue };
-        let (e_1, e_2) = (first.largest_error(), second.largest_error());
-        let [at_1, at_2] = [first, second].map(|member| Mean::of(&member.exact).mean);
+        let [at_1, at_2] = [first, second].map(|member| mean(&member.measures.exact));
+        let [e_1, e_2] = [first, second].map(|member| member.measures.epsilon());
         let difference = (at_1 - at_2).abs();
         let figures = [at_1, at_2, difference, e_1, e_2, 2.0 * e_1 + e_2];
         table.row(sigma.to_string(), figures.map(Some));
@@ -284,18 +268,18 @@ fn optima(members: &[Member]) -> Option<(&Member, &Member)> {
     let all: Vec<&Member> = members.iter().collect();
     let trained: Vec<&Member> = members.iter().filter(|member| member.trained_by_soft_ndcg).collect();
     let pool = if trained.is_empty() { &all } else { &trained };
-    Some((best(pool, |member| &member.soft)?, best(&all, |member| &member.exact)?))
+    Some((best(pool, |both| &both.soft)?, best(&all, |both| &both.exact)?))
 }
 
 /// Returns the ranker with the highest mean; ties go to the first.
-fn best<'a>(pool: &[&'a Member], of: fn(&Member) -> &Vec<f64>) -> Option<&'a Member> {
-    let mean = |member: &Member| Mean::of(of(member)).mean;
+fn best<'a>(pool: &[&'a Member], of: fn(&Both) -> &Vec<f64>) -> Option<&'a Member> {
+    let mean = |member: &Member| mean(of(&member.measures));
     pool.iter().copied().reduce(|best, other| if mean(other) > mean(best) { other } else { best })
 }
 
 fn judged_pool(first: &Member, second: &Member) -> Judged {
-    let bound = 2.0 * first.largest_error() + second.largest_error();
-    let difference = (Mean::of(&first.exact).mean - Mean::of(&second.exact).mean).abs();
+    let (of_first, of_second) = (&first.measures, &second.measures);
+    let (difference, bound) = (of_first.difference(of_second), of_first.bound(of_second));
     let verdict = if bound >= 1.0 - ROUNDING { Verdict::Vacuous } else { Verdict::Open };
     let found = format!(
         "{} against {}: difference {}, bound {}; neither need be an optimum, so nothing more can be shown",
@@ -310,7 +294,6 @@ fn judged_pool(first: &Member, second: &Member) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::Verdict;
 
     fn of(scores: &[f64], sigma: f64) -> [Verdict; 3] {
         let labels = (0..scores.len()).map(|i| (i % 2) as f64).collect();
@@ -334,7 +317,7 @@ mod tests {
         let query = ScoredQuery { scores: vec![3.0, 2.0, 1.0], labels: vec![0.0, 1.0, 0.0] };
         let bound = query.theorem_2(0.1, Form::Corrected);
         let subject = Subject { origin: String::new(), queries: vec![query] };
-        let error = errors(&subject, &exact(&subject).unwrap(), 0.5).unwrap().bounded[0].errors()[0];
+        let error = errors(&subject, &exact(&subject).unwrap(), 0.5).unwrap().bounded[0].errors[0];
         let mut found = Bounded::default();
         found.add(error, bound, 1.0);
         assert_eq!(Bounded::judge(&[found], "queries").verdict, Verdict::Fails);
@@ -356,7 +339,8 @@ mod tests {
     }
 
     fn member(name: &str, trained: bool, soft: &[f64], exact: &[f64]) -> Member {
-        Member { name: name.to_string(), trained_by_soft_ndcg: trained, soft: soft.to_vec(), exact: exact.to_vec() }
+        let measures = Both { soft: soft.to_vec(), exact: exact.to_vec() };
+        Member { name: name.to_string(), trained_by_soft_ndcg: trained, measures }
     }
 
     #[test]

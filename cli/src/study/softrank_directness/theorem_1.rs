@@ -10,14 +10,10 @@
 //! The proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, although `omega_1` and `omega_2` are optimal only
 //! on average. So the bound may fail for single queries, and for the mean over new queries.
 
-use burn_rank::seed::seed_for;
-use burn_rank::workbench::mean_of;
-use chacha20::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
-use super::{exact, largest_difference, soft_ndcg};
-use crate::study::training::LinearQuery;
-use crate::study::{Bounded, Claim, ExperimentError, Judged, Linear, Result, Subject, Table};
+use super::{Both, exact, soft_ndcg};
+use crate::study::*;
 
 /// The number of grid angles for SoftNDCG, and the number of times that the search halves the step between them.
 const GRID: usize = 90;
@@ -33,7 +29,7 @@ pub(super) struct Problem {
 impl Problem {
     /// Generates queries of 8 documents with labels from 0 to 2; both features are the label plus noise.
     pub(super) fn generated(queries: usize, seed: u64) -> Self {
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "theorem 1", 0));
+        let mut random = random(seed, "theorem 1", 0);
         let mut query = || {
             let mut labels: Vec<f64> = (0..8).map(|_| f64::from(random.random_range(0..3u8))).collect();
             (labels[0], labels[1]) = (0.0, 1.0);
@@ -46,23 +42,14 @@ impl Problem {
     }
 }
 
-/// The SoftNDCG and the NDCG of each query, with the weights at one angle.
-struct Values {
-    soft: Vec<f64>,
-    exact: Vec<f64>,
-}
-
 /// Returns the queries with the scores at an angle.
 fn scored(linear: &Linear, theta: f64) -> Subject {
     linear.scored(&[theta.cos(), theta.sin()])
 }
 
-fn soft(linear: &Linear, theta: f64, sigma: f64) -> Result<Vec<f64>> {
-    super::soft(&scored(linear, theta), &soft_ndcg(sigma).with("evaluation", "recursion"))
-}
-
-fn mean(values: &[f64]) -> f64 {
-    mean_of(values.iter().copied()).unwrap_or(f64::NAN)
+/// Returns SoftNDCG, computed without an approximation.
+fn precise(sigma: f64) -> LossSpec {
+    soft_ndcg(sigma).with("evaluation", "recursion")
 }
 
 /// Replaces the best value and its angle with a larger value and its angle.
@@ -79,14 +66,13 @@ fn best_exact(linear: &Linear) -> Result<f64> {
     for query in &linear.queries {
         for (i, left) in query.features.iter().enumerate() {
             for right in &query.features[..i] {
-                let across = (left[1] - right[1]).atan2(left[0] - right[0]) + std::f64::consts::FRAC_PI_2;
-                places
-                    .extend([0.0, std::f64::consts::PI].map(|turn| (across + turn).rem_euclid(std::f64::consts::TAU)));
+                let across = (left[1] - right[1]).atan2(left[0] - right[0]) + FRAC_PI_2;
+                places.extend([across, across + PI].map(|place| place.rem_euclid(TAU)));
             }
         }
     }
     places.sort_by(f64::total_cmp);
-    let wrapped = places.first().map(|first| first + std::f64::consts::TAU);
+    let wrapped = places.first().map(|first| first + TAU);
     let after = places.iter().skip(1).copied().chain(wrapped);
     let mut best = (f64::NEG_INFINITY, 0.0);
     for (from, to) in places.iter().zip(after) {
@@ -99,17 +85,18 @@ fn best_exact(linear: &Linear) -> Result<f64> {
 /// Returns an angle with the largest mean SoftNDCG that the search finds. The theorem assumes only that this mean is at
 /// least as large as the mean at the angle `other`. The search ensures this.
 fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64> {
-    let step = std::f64::consts::TAU / GRID as f64;
-    let mut best = (mean(&soft(linear, other, sigma)?), other);
+    let step = TAU / GRID as f64;
+    let value = |theta: f64| -> Result<f64> { Ok(mean(&scored(linear, theta).surrogates(&precise(sigma))?)) };
+    let mut best = (value(other)?, other);
     for at in 0..GRID {
         let theta = at as f64 * step;
-        keep(&mut best, theta, mean(&soft(linear, theta, sigma)?));
+        keep(&mut best, theta, value(theta)?);
     }
     let mut width = step;
     for _ in 0..REFINEMENTS {
         width /= 2.0;
         for theta in [best.1 - width, best.1 + width] {
-            keep(&mut best, theta, mean(&soft(linear, theta, sigma)?));
+            keep(&mut best, theta, value(theta)?);
         }
     }
     Ok(best.1)
@@ -117,32 +104,25 @@ fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64> {
 
 /// SoftNDCG and NDCG of the same queries at both optima.
 struct Compared {
-    first: Values,
-    second: Values,
+    first: Both,
+    second: Both,
 }
 
 impl Compared {
     fn new(linear: &Linear, thetas: [f64; 2], sigma: f64) -> Result<Self> {
-        let values = |theta: f64| {
-            Ok::<_, ExperimentError>(Values {
-                soft: soft(linear, theta, sigma)?,
-                exact: exact(&scored(linear, theta))?,
-            })
-        };
-        Ok(Self { first: values(thetas[0])?, second: values(thetas[1])? })
+        let [first, second] = thetas.map(|theta| Both::new(&scored(linear, theta), &precise(sigma)));
+        Ok(Self { first: first?, second: second? })
     }
 
-    /// Returns `2 epsilon_1 + epsilon_2`.
     fn bound(&self) -> f64 {
-        let epsilon = |values: &Values| largest_difference(&values.soft, &values.exact);
-        2.0 * epsilon(&self.first) + epsilon(&self.second)
+        self.first.bound(&self.second)
     }
 
     /// Judges whether the mean NDCG at one optimum differs from that at the other by at most the bound.
     fn of_means(&self) -> Judged {
-        let difference = (mean(&self.first.exact) - mean(&self.second.exact)).abs();
-        let found = Bounded::of([(difference, Some(self.bound()))], 1.0);
-        Bounded::judge([&found], "means").number("difference", difference).number("bound", self.bound())
+        let (difference, bound) = (self.first.difference(&self.second), self.bound());
+        let found = Bounded::of([(difference, Some(bound))], 1.0);
+        Bounded::judge([&found], "means").number("difference", difference).number("bound", bound)
     }
 
     /// Judges whether, for each query, the NDCG at one optimum differs from that at the other by at most the bound.
@@ -182,7 +162,6 @@ pub(super) fn judge(problem: &Problem, sigmas: &[f64], mut step: impl FnMut(usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::Verdict;
 
     #[test]
     fn the_optimum_of_ndcg_is_exhaustive() {
@@ -196,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_verdict_follows_the_values() {
-        let values = |soft: &[f64], exact: &[f64]| Values { soft: soft.to_vec(), exact: exact.to_vec() };
+        let values = |soft: &[f64], exact: &[f64]| Both { soft: soft.to_vec(), exact: exact.to_vec() };
         // The means are the same and the surrogate is right, but single queries differ.
         let swapped =
             Compared { first: values(&[0.901, 0.5], &[0.9, 0.5]), second: values(&[0.501, 0.9], &[0.5, 0.9]) };
