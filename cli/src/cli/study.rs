@@ -135,7 +135,7 @@ impl StudyArgs {
                 let row = json!({
                     "study": study.name,
                     "parameters": parameters.map(|of| json!({"name": of.name, "values": of.values})).collect::<Value>(),
-                    "takes": study.takes.iter().map(|kind| kind.name()).collect::<Value>(),
+                    "takes": study.takes,
                     "what": study.summary, "paper": study.paper,
                 });
                 writeln!(out, "{row}")?;

@@ -28,9 +28,7 @@ pub(crate) use config::ConfigError;
 pub use config::{DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, Rung};
 pub(crate) use config::{from_toml, without_nulls, written_value};
 pub(crate) use cross_validation::format_of;
-pub use cross_validation::{
-    CrossValidationOptions, JobDone, JobEvent, KEPT, Keep, KeptRun, Part, PartDone, PlannedFits,
-};
+pub use cross_validation::{CrossValidationOptions, JobEvent, KEPT, Keep, KeptRun, Part, PartDone, PlannedFits};
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedQuery};
