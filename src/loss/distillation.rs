@@ -16,8 +16,8 @@ use burn::tensor::{Bool, DType};
 use serde::{Deserialize, Serialize};
 
 use super::about::ByLength;
-use super::author::*;
 use super::entry;
+use super::prelude::*;
 use super::registry::{LOSSES, LossSpec};
 use super::surrogate::Approximation;
 use super::unit_gradients::QUERY_GRADIENTS;

@@ -1,6 +1,6 @@
 //! Losses whose gradient is estimated from sampled rankings.
 
-use super::author::*;
+use super::prelude::*;
 
 /// The value and gradient of a measure, estimated from sampled rankings.
 pub(super) struct Estimate {

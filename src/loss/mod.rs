@@ -135,7 +135,6 @@ macro_rules! example {
 }
 
 mod about;
-mod author;
 mod check;
 pub(crate) mod curvature;
 mod declare;
@@ -153,6 +152,7 @@ mod noise;
 mod packed;
 mod pairwise;
 mod pointwise;
+mod prelude;
 mod ranking_loss;
 pub(crate) mod registry;
 pub(crate) mod surrogate;

@@ -19,7 +19,7 @@ use burn::module::{Content, ModuleDisplay, ModuleDisplayDefault};
 use burn::tensor::Bool;
 use serde::{Deserialize, Serialize};
 
-use super::author::*;
+use super::prelude::*;
 use crate::op::{SHORTEST_GRADIENT, with_unit_gradient};
 
 /// The configuration key of [`QueryGradients`], which every registered loss accepts.

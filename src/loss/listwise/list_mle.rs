@@ -21,7 +21,7 @@
 use burn::tensor::activation::log_sigmoid;
 use burn::tensor::{Bool, Int};
 
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 use crate::loss::surrogate::names::DiscountShape;
 use crate::op::rank;
 

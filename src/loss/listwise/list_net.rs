@@ -6,7 +6,7 @@
 //!
 //! Cost: O(n). A query whose labels are all equal has loss 0.
 
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 
 declare! {
     ListNetConfig,

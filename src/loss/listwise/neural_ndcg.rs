@@ -12,7 +12,7 @@
 //! to 0 are skipped. If the scores are spread out, nearly all entries round to 0. With 0 iterations, only the k rows
 //! within the cut-off are computed. A query whose labels are all equal has loss 0.
 
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 use crate::op::{NeuralSortMatrix, distances, neural_sort_sum};
 
 declare! {

@@ -25,8 +25,8 @@
 //! loss 0.
 
 use super::list_mle::{EMPTY, suffix_log_sum_exp};
-use crate::loss::author::*;
 use crate::loss::estimate::Estimate;
+use crate::loss::prelude::*;
 use crate::op::rank;
 
 declare! {

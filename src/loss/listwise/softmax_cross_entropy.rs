@@ -15,8 +15,8 @@
 //!
 //! The cost is O(n) for each draw. A query whose labels are all equal has loss 0.
 
-use crate::loss::author::*;
 use crate::loss::noise::mean_over_draws;
+use crate::loss::prelude::*;
 
 declare! {
     SoftmaxCrossEntropyConfig,

@@ -23,8 +23,8 @@
 //! The cost is O(n^2) memory, and O(n^2) time for each of the `samples` draws. A query whose labels are all equal has
 //! loss 0.
 
-use crate::loss::author::*;
 use crate::loss::estimate::Estimate;
+use crate::loss::prelude::*;
 use crate::op::{at_rank, differences, rank};
 
 /// The approximate number of stored values per document pair, as measured by `burn-rank bench`.

@@ -8,8 +8,8 @@
 //!
 //! Cost: O(n). A query whose documents have the same teacher's score has loss 0.
 
-use crate::loss::author::*;
 use crate::loss::curvature::log_softmax;
+use crate::loss::prelude::*;
 
 declare! {
     TeacherKlConfig,

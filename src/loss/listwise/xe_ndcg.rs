@@ -12,8 +12,8 @@
 //!
 //! The cost is O(n), plus a sort if `gamma` is drawn. A query whose labels are all equal has loss 0.
 
-use crate::loss::author::*;
 use crate::loss::curvature::{by_score, log_softmax};
+use crate::loss::prelude::*;
 
 declare! {
     XeNdcgConfig,

@@ -7,8 +7,8 @@
 //!
 //! Cost: O(n^2). A query whose documents have the same teacher's score has loss 0.
 
-use crate::loss::author::*;
 use crate::loss::equal_labels::EqualLabels;
+use crate::loss::prelude::*;
 use crate::op::{Step, log2_discount, rank};
 
 declare! {

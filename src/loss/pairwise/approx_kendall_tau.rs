@@ -8,7 +8,7 @@
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use super::pair_sum::sum_over_pairs;
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 use crate::op::PairLoss;
 
 declare! {

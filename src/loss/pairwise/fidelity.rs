@@ -6,7 +6,7 @@
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
 use super::pair_sum::PairSum;
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 use crate::op::PairLoss;
 
 declare! {

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lambda_ndcg::lambda_weight;
 use super::pair_sum::loss_over_others;
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 use crate::op::{PairLoss, PairWeight, pair_loss};
 
 declare! {

@@ -22,8 +22,8 @@ use burn::tensor::activation::{log_sigmoid, sigmoid};
 
 use super::lambda_ndcg::{SCORE_OFFSET, query_factor, query_factors};
 use super::swap_change::{SwapMeasure, Swaps, changes};
-use crate::loss::author::*;
 use crate::loss::curvature::by_score;
+use crate::loss::prelude::*;
 use crate::loss::surrogate::measures::stops;
 use crate::op::differences;
 

@@ -23,8 +23,8 @@
 //! The cost is O(n^2), or O(k n) in boosted trees with a truncation `k`. A query whose labels are all equal has loss 0.
 //! Equal scores are ranked by position.
 
-use crate::loss::author::*;
 use crate::loss::curvature;
+use crate::loss::prelude::*;
 use crate::op::{Distance, PairLoss, PairWeight, SlicePairWeight, pair_loss};
 
 declare! {

@@ -10,8 +10,8 @@
 //!
 //! Cost: O(n log n). A query whose documents have the same teacher's score has loss 0.
 
-use crate::loss::author::*;
 use crate::loss::equal_labels::EqualLabels;
+use crate::loss::prelude::*;
 
 declare! {
     MarginMseConfig,

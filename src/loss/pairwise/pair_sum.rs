@@ -4,8 +4,8 @@
 //! If documents have weights, a pair has the weight of its more relevant document, and the mean over pairs is a
 //! weighted mean.
 
-use crate::loss::author::*;
 use crate::loss::curvature;
+use crate::loss::prelude::*;
 use crate::op::{PairLoss, PairWeight, SlicePairWeight, pair_loss};
 
 /// The loss `sum_{y_i > y_j} l(scale (s_i - s_j))`, or the mean over these pairs.

@@ -16,7 +16,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 use crate::op::differences;
 
 /// A measure whose change under a swap of two documents can be a pair weight in

@@ -17,8 +17,8 @@
 
 use burn::tensor::activation::log_sigmoid;
 
-use crate::loss::author::*;
 use crate::loss::noise::mean_over_draws;
+use crate::loss::prelude::*;
 use crate::op::rank;
 
 declare! {

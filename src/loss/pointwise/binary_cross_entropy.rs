@@ -13,7 +13,7 @@
 use burn::tensor::Bool;
 use burn::tensor::activation::log_sigmoid;
 
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 
 declare! {
     BinaryCrossEntropyConfig,

@@ -8,7 +8,7 @@
 //! Cost: O(n). A query whose labels are all equal has loss 0, because its labels do not say how to order its documents.
 //! Adding a constant to the scores changes this loss.
 
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 
 declare! {
     MseGainConfig,

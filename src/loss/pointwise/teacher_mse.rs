@@ -8,7 +8,7 @@
 
 use burn::tensor::Bool;
 
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 
 declare! {
     TeacherMseConfig,

@@ -16,8 +16,8 @@
 use super::operations::{by_chances, by_indicators, by_steps, log_sigmoid, product_above, sigmoid};
 use super::position_function::PositionFunction;
 use super::relaxation::{Form, Indicators, Positions, Relaxed};
-use crate::loss::author::*;
 use crate::loss::pairwise::pair_sum::loss_over_others;
+use crate::loss::prelude::*;
 use crate::op::{Above, PairLoss, PairWeight, Step, at_rank, differences, ideal_dcg, pair_loss, step_sum};
 use crate::shape::assert_same;
 

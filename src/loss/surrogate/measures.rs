@@ -7,8 +7,8 @@ use super::context::MeasureContext;
 use super::names::MeasureName;
 use super::position_function::PositionFunction;
 use super::position_measure::{Operations, PositionMeasure, Uses};
-use crate::loss::author::*;
 use crate::loss::error::LARGEST_GRADE;
+use crate::loss::prelude::*;
 
 /// A measure of this crate, with the parameters of all of them; each uses those that [`MeasureName::parameters`] names.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use burn::tensor::Bool;
 
 use super::context::MeasureContext;
 use super::position_function::PositionFunction;
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 
 /// A measure of a ranked list, written as a formula over positions. [`MeasureName`](super::MeasureName) lists the
 /// measures of this crate.

@@ -13,8 +13,8 @@ use super::context::MeasureContext;
 use super::position_measure::{Operations, PositionMeasure, Uses};
 use super::relaxation::{Approximation, Relaxation, numbers_per_pair};
 use crate::loss::about::{ByLength, of_pairs};
-use crate::loss::author::*;
 use crate::loss::noise::mean_over_draws;
+use crate::loss::prelude::*;
 use crate::loss::ranking_loss::assert_per_query;
 
 /// A loss and burn module that computes a measure under a relaxation. [`RelaxedMeasureConfig`] creates one if the

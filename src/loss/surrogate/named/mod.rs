@@ -5,7 +5,7 @@ use super::names::{Cell, DiscountShape, MeasureName, RelaxationName};
 use super::relaxation::{RankExpectationMethod, RankModel};
 use super::relaxed_measure::RelaxedMeasureConfig;
 use super::transform::Surrogate;
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 use crate::op::Step;
 
 /// Defines the surrogates of one family from rows. A row has the loss's documentation, its name, type and

@@ -22,7 +22,7 @@ use burn::tensor::DType;
 
 use super::exponential_fit::{ExponentialFit, exponential_fit, is_completely_monotone};
 use super::{Approximation, RankExpectationMethod, RankModel};
-use crate::loss::author::*;
+use crate::loss::prelude::*;
 use crate::op::{Above, AboveExpectation, above_expectation, mask_of_counted, noisy_rank_recursion};
 
 /// A rank discount, and how to compute its expectation over the rank distribution.
