@@ -101,9 +101,8 @@ pub(super) fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     if !scores.device().supports_dtype(dtype) {
         return Err(LossError::Type { found: dtype });
     }
-    beyond_budget(scores).map_or(Ok(()), |BeyondBudget { unlisted, needed, budget }| {
-        let (backend, feature, found) = (unlisted.backend, unlisted.feature, scores.dims().to_vec());
-        Err(LossError::Budget { backend, feature, found, needed, budget })
+    beyond_budget(scores).map_or(Ok(()), |BeyondBudget { backend, feature, needed, budget }| {
+        Err(LossError::Budget { backend, feature, found: scores.dims().to_vec(), needed, budget })
     })
 }
 

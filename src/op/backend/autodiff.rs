@@ -49,30 +49,24 @@ fn register<B: Primitives, C: CheckpointStrategy, const N: usize>(
     }
 }
 
-/// Computes a call and returns its first output, the only output with a gradient.
-fn differentiable<B: Primitives, C: CheckpointStrategy>(
-    call: Call<Autodiff<B, C>>,
-    execution: Execution,
-) -> Tensors<Autodiff<B, C>> {
-    let differentiated = each!(&call.operation, primitive => primitive.differentiated());
-    let nodes: Vec<NodeGuard> = call.inputs.refs().into_iter().take(differentiated).map(|input| input.node()).collect();
-    let call: Call<B> = call.map(|input| input.into_primitive());
-    let outputs = forward::<B>(call.clone(), execution).into_vec();
-    let out = outputs[0].clone();
-    let saved = Tensors::new(each!(&call.operation, primitive => primitive.saved(outputs)));
-    Tensors::One(match nodes.len() {
-        0 => Autodiff::<B, C>::from_inner(out),
-        1 => register::<B, C, 1>(nodes, (call, saved), out),
-        _ => register::<B, C, 2>(nodes, (call, saved), out),
-    })
-}
-
 impl<B: Primitives, C: CheckpointStrategy> Primitives for Autodiff<B, C> {
+    /// Computes a call and returns its first output, the only output with a gradient.
     fn forward(call: Call<Self>, execution: Execution) -> Tensors<Self> {
-        differentiable(call, execution)
+        let differentiated = each!(&call.operation, primitive => primitive.differentiated());
+        let inputs = call.inputs.refs().into_iter();
+        let nodes: Vec<NodeGuard> = inputs.take(differentiated).map(|input| input.node()).collect();
+        let call: Call<B> = call.map(|input| input.into_primitive());
+        let outputs = forward::<B>(call.clone(), execution).into_vec();
+        let out = outputs[0].clone();
+        let saved = Tensors::new(each!(&call.operation, primitive => primitive.saved(outputs)));
+        Tensors::One(match nodes.len() {
+            0 => Self::from_inner(out),
+            1 => register::<B, C, 1>(nodes, (call, saved), out),
+            _ => register::<B, C, 2>(nodes, (call, saved), out),
+        })
     }
 
     fn composed(call: Call<Self>, execution: Execution) -> Tensors<Self> {
-        differentiable(call, execution)
+        Self::forward(call, execution)
     }
 }

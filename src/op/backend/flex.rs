@@ -75,30 +75,16 @@ impl Primitives for Flex {
         })
     }
 
-    fn backward(
-        call: Call<Self>,
-        saved: Tensors<Self>,
-        gradient: FloatTensor<Self>,
-        execution: Execution,
-    ) -> Tensors<Self> {
+    fn backward(call: Call<Self>, saved: Tensors<Self>, g: FloatTensor<Self>, execution: Execution) -> Tensors<Self> {
         execution.scope(|| match call.x().dtype() {
-            _ if call.x().shape().num_elements() == 0 => call.definition_gradient(saved, gradient),
-            DType::F32 => self::gradient::<f32>(call, saved, gradient),
-            DType::F64 => self::gradient::<f64>(call, saved, gradient),
-            _ => call.definition_gradient(saved, gradient),
+            _ if call.x().shape().num_elements() == 0 => call.definition_gradient(saved, g),
+            DType::F32 => gradient::<f32>(call, saved, g),
+            DType::F64 => gradient::<f64>(call, saved, g),
+            _ => call.definition_gradient(saved, g),
         })
     }
 
     fn composed(call: Call<Self>, execution: Execution) -> Tensors<Self> {
         Self::forward(call, execution)
-    }
-
-    fn composed_backward(
-        call: Call<Self>,
-        saved: Tensors<Self>,
-        gradient: FloatTensor<Self>,
-        execution: Execution,
-    ) -> Tensors<Self> {
-        Self::backward(call, saved, gradient, execution)
     }
 }

@@ -80,17 +80,6 @@ pub trait Primitives: Backend {
     fn composed(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
         execution.scope(|| call.definition())
     }
-
-    /// Returns the gradient of a composed call.
-    #[fusion(default)]
-    fn composed_backward(
-        #[extension_type] call: Call<Self>,
-        #[extension_type] saved: Tensors<Self>,
-        gradient: FloatTensor<Self>,
-        execution: Execution,
-    ) -> Tensors<Self> {
-        execution.scope(|| call.definition_gradient(saved, gradient))
-    }
 }
 
 #[cfg(feature = "ndarray")]
@@ -112,16 +101,11 @@ impl Primitives for burn_cubecl::CubeBackend {
         })
     }
 
-    fn backward(
-        call: Call<Self>,
-        saved: Tensors<Self>,
-        gradient: FloatTensor<Self>,
-        execution: Execution,
-    ) -> Tensors<Self> {
+    fn backward(call: Call<Self>, saved: Tensors<Self>, g: FloatTensor<Self>, execution: Execution) -> Tensors<Self> {
         execution.scope(|| {
             let (inputs, outputs) = (call.inputs.refs(), saved.refs());
-            let to_x = each!(&call.operation, primitive => primitive.gpu_gradient(&inputs, &outputs, &gradient));
-            to_x.map(Tensors::new).unwrap_or_else(|| call.definition_gradient(saved, gradient))
+            let to_x = each!(&call.operation, primitive => primitive.gpu_gradient(&inputs, &outputs, &g));
+            to_x.map(Tensors::new).unwrap_or_else(|| call.definition_gradient(saved, g))
         })
     }
 }
@@ -151,16 +135,16 @@ pub fn backward<B: Primitives>(
     };
     let mut gradients = Vec::new();
     if wanted.get(1) == Some(&true) {
-        let (inputs, saved, g) =
-            (call.inputs.clone().into_arrays(), saved.clone().into_arrays(), Array(gradient.clone()));
-        if let Some((inputs, factor)) = each!(&call.operation, primitive => primitive.transposed(&inputs, &saved, &g)) {
+        let (inputs, saved) = (call.inputs.clone().into_arrays(), saved.clone().into_arrays());
+        let g = Array(gradient.clone());
+        if let Some((inputs, factor)) = each!(&call.operation, primitive => primitive.transposed(inputs, saved, g)) {
             let transposed = Call { operation: call.operation.clone(), inputs: Tensors::of(inputs) };
             let out = Array::<B>(forward::<B>(transposed, execution).into_vec().remove(0));
             gradients.push((1, factor.map_or(out.clone(), |factor| out * factor).0));
         }
     }
     if is_composed(&call) {
-        gradients.push((0, B::composed_backward(call, saved, gradient, execution).one()));
+        gradients.push((0, call.definition_gradient(saved, gradient).one()));
     } else if wanted[0] || gradients.is_empty() {
         let found = B::backward(call, saved, gradient, execution).into_vec();
         gradients.extend(found.into_iter().enumerate().rev());
@@ -202,32 +186,14 @@ const FEATURES: [(&str, &str); 5] = [
     ("Cube", "cuda, rocm, vulkan, wgpu or metal"),
 ];
 
-/// A backend for which this build has no [`Primitives`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unlisted {
-    /// The name of the backend in burn.
-    pub backend: String,
-    /// The feature of this crate that would add the backend, or `None` if no feature does.
-    pub feature: Option<&'static str>,
-}
-
-/// Returns the backend of `tensor` if this build has no [`Primitives`] for it.
-pub fn unlisted(tensor: &DispatchTensor) -> Option<Unlisted> {
-    if is_listed(tensor) {
-        return None;
-    }
-    let device = format!("{:?}", tensor.device());
-    let backend = device.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned();
-    let feature = FEATURES.iter().find(|(name, _)| *name == backend).map(|&(_, feature)| feature);
-    Some(Unlisted { backend, feature })
-}
-
 /// Why a loss cannot be used for training on a backend: automatic differentiation of the definitions needs more memory
 /// than the budget.
 #[derive(Debug)]
 pub struct BeyondBudget {
-    /// The backend, for which this build has no analytic gradients.
-    pub unlisted: Unlisted,
+    /// The name in burn of the backend, for which this build has no analytic gradients.
+    pub backend: String,
+    /// The feature of this crate that would add the backend, or `None` if no feature does.
+    pub feature: Option<&'static str>,
     /// The approximate number of bytes needed.
     pub needed: usize,
     /// The memory budget in bytes.
@@ -238,9 +204,15 @@ pub struct BeyondBudget {
 /// of `scores`. Computing the pairs in chunks of rows saves none of this memory. Returns `None` for other backends, and
 /// if the memory is within the budget.
 pub fn beyond_budget(scores: &Tensor<2>) -> Option<BeyondBudget> {
-    let unlisted = unlisted(&scores.clone().into_dispatch())?;
+    let tensor = scores.clone().into_dispatch();
     let [batch, documents] = scores.dims();
     let needed = bytes_of_rows(batch, documents, documents, scores.dtype().size());
     let budget = Execution::current().memory_budget();
-    (needed > budget).then_some(BeyondBudget { unlisted, needed, budget })
+    if is_listed(&tensor) || needed <= budget {
+        return None;
+    }
+    let device = format!("{:?}", tensor.device());
+    let backend = device.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned();
+    let feature = FEATURES.iter().find(|(name, _)| *name == backend).map(|&(_, feature)| feature);
+    Some(BeyondBudget { backend, feature, needed, budget })
 }

@@ -1,4 +1,4 @@
-//! Functions that are applied to each element: [`exp2`](crate::op::exp2()) and
+//! Functions that are applied to each element, for [`exp2`](crate::op::exp2()) and
 //! [`log2_discount`](crate::op::log2_discount()).
 
 use super::dispatch::{Kernel, dispatch, target};
@@ -10,8 +10,10 @@ const CHUNK: usize = 1 << 14;
 
 /// A function of one element, without branches.
 #[derive(Clone, Copy)]
-enum Function {
+pub enum Function {
+    /// `2^x`.
     Exp2,
+    /// `1 / log2(1 + p)` of a position `p`.
     Log2Discount,
 }
 
@@ -40,22 +42,13 @@ impl<T: Real> Kernel for Chunk<'_, T> {
     }
 }
 
-fn map<T: Real>(x: &[T], function: Function) -> Vec<T> {
+/// Returns the function of every element.
+pub fn map<T: Real>(x: &[T], function: Function) -> Vec<T> {
     let target = target();
     let mut out = vec![T::ZERO; x.len()];
     let chunks = x.chunks(CHUNK).zip(out.chunks_mut(CHUNK)).collect();
     for_each(chunks, x.len(), |(x, out)| dispatch(target, Chunk { x, function, out }));
     out
-}
-
-/// Returns `2^x` of every element.
-pub fn exp2<T: Real>(x: &[T]) -> Vec<T> {
-    map(x, Function::Exp2)
-}
-
-/// Returns `1 / log2(1 + p)` of every position `p`.
-pub fn log2_discount<T: Real>(positions: &[T]) -> Vec<T> {
-    map(positions, Function::Log2Discount)
 }
 
 /// Returns `x` where `rows` is nonzero, else 0.

@@ -31,7 +31,7 @@ mod parameters;
 mod ranks;
 mod real;
 
-pub use elementwise::{exp2, log2_discount, select};
+pub use elementwise::{Function, map, select};
 pub use log_softmax::{log_softmax, log_softmax_gradient};
 #[cfg(test)]
 pub use long::box_cases;

@@ -10,7 +10,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::above_products::{SMALLEST, Scratch, TILE, contributed, meet, passes};
-use super::launch::{compute, product, start, sum};
+use super::launch::{Outputs, compute, product, start, sum};
 use super::members::{Rule, collect_columns, order, row, send};
 use super::noise::{Kind, comparison, comparisons, numbers};
 use super::real::probability;
@@ -195,7 +195,7 @@ fn name(expectation: &AboveExpectation) -> String {
 }
 
 /// See [`above_expectation`](crate::op::above_expectation()).
-pub fn above_expectation([x, a, b, mask]: [&CubeTensor; 4], expectation: &AboveExpectation) -> Option<Vec<CubeTensor>> {
+pub fn above_expectation([x, a, b, mask]: [&CubeTensor; 4], expectation: &AboveExpectation) -> Outputs {
     if expectation.terms.len() > MOST_TERMS {
         return None;
     }
@@ -216,7 +216,7 @@ pub fn above_expectation_gradient(
     [x, a, b, mask]: [&CubeTensor; 4],
     g: &CubeTensor,
     expectation: &AboveExpectation,
-) -> Option<Vec<CubeTensor>> {
+) -> Outputs {
     if expectation.terms.len() > MOST_TERMS {
         return None;
     }

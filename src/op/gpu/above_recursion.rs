@@ -13,7 +13,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::above_products::contributed;
-use super::launch::{compute, product, start, sum};
+use super::launch::{Outputs, compute, product, start, sum};
 use super::members::{Rule, collect_columns, order, row, send};
 use super::noise::{comparison, comparisons, numbers};
 use super::rank_window::{Form, Neighbor, Trial, Window, advance, begin, empty, retreat, slope_at, trial};
@@ -368,7 +368,7 @@ fn through_ranks(
 pub fn above_recursion(
     [x, a, b, mask, values]: [&CubeTensor; 5],
     AboveRecursion { noise, above }: &AboveRecursion,
-) -> Option<Vec<CubeTensor>> {
+) -> Outputs {
     let (ranks, (kind, noise)) = (values.shape()[1], numbers(noise));
     let form = Form::new(kind, ranks, *above);
     compute(&format!("above_recursion, {form:?}"), x, Some(mask), 8, |batch| {
@@ -391,7 +391,7 @@ pub fn above_recursion_gradient(
     [x, a, b, mask, values]: [&CubeTensor; 5],
     g: &CubeTensor,
     AboveRecursion { noise, above }: &AboveRecursion,
-) -> Option<Vec<CubeTensor>> {
+) -> Outputs {
     let (ranks, (kind, noise)) = (values.shape()[1], numbers(noise));
     let form = Form::new(kind, ranks, *above);
     compute(&format!("gradient of above_recursion, {form:?}"), x, Some(mask), 9, |batch| {

@@ -4,7 +4,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{compute, start};
+use super::launch::{Outputs, compute, start};
 use super::members::{Rule, order, row};
 use super::real::exponential;
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
@@ -116,7 +116,7 @@ fn gradients(
 }
 
 /// Returns the softmax sums of [`indicator_sum`](crate::op::indicator_sum()) and their denominators.
-pub fn indicator_sum([x, a, mask]: [&CubeTensor; 3], sigma: f64) -> Option<Vec<CubeTensor>> {
+pub fn indicator_sum([x, a, mask]: [&CubeTensor; 3], sigma: f64) -> Outputs {
     let rate = (-1.0 / sigma) as f32;
     compute("indicator_sum", x, Some(mask), 6, |batch| {
         let order = order(batch, Rule::Separately, mask, mask);
@@ -133,7 +133,7 @@ pub fn indicator_sum_gradient(
     [out, total]: [&CubeTensor; 2],
     g: &CubeTensor,
     sigma: f64,
-) -> Option<Vec<CubeTensor>> {
+) -> Outputs {
     let rate = (-1.0 / sigma) as f32;
     compute("gradient of indicator_sum", x, Some(mask), 8, |batch| {
         let order = order(batch, Rule::Separately, mask, mask);

@@ -25,6 +25,9 @@ const SHARED_MEMORY: usize = 16 << 10;
 /// The number of tables that stay on the devices.
 const TABLES_KEPT: usize = 16;
 
+/// The outputs of a kernel, or `None` if the device has no kernel for these tensors.
+pub type Outputs = Option<Vec<CubeTensor>>;
+
 /// The device and the size of a batch of lists, for launching kernels.
 pub(super) struct Batch {
     pub client: Client,
@@ -183,7 +186,7 @@ pub(super) fn compute(
     mask: Option<&CubeTensor>,
     bindings: u32,
     launch: impl FnOnce(&Batch) -> Vec<CubeTensor>,
-) -> Option<Vec<CubeTensor>> {
+) -> Outputs {
     run(kernel, x, bindings, |batch| {
         let outputs = launch(batch);
         let all = batch.cubes_for(batch.lists);
@@ -239,7 +242,7 @@ pub(super) fn run(
     x: &CubeTensor,
     bindings: u32,
     launch: impl FnOnce(&Batch) -> Vec<CubeTensor>,
-) -> Option<Vec<CubeTensor>> {
+) -> Outputs {
     if x.shape().num_elements() == 0 {
         return None;
     }

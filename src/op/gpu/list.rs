@@ -6,7 +6,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{Batch, Cubes, product, run, start};
+use super::launch::{Batch, Cubes, Outputs, product, run, start};
 use super::rank;
 use super::real::{NAN, exponential, is_counted, is_finite, is_nan};
 use super::tile::{ROWS, UNITS};
@@ -290,7 +290,7 @@ macro_rules! per_document {
 }
 
 /// See [`centered`](crate::op::centered()).
-pub fn centered([x, mask]: [&CubeTensor; 2], divisor: Divisor) -> Option<Vec<CubeTensor>> {
+pub fn centered([x, mask]: [&CubeTensor; 2], divisor: Divisor) -> Outputs {
     let power = match divisor {
         Divisor::One => None,
         Divisor::Spread { power, .. } => Some(power),
@@ -303,28 +303,28 @@ pub fn centered([x, mask]: [&CubeTensor; 2], divisor: Divisor) -> Option<Vec<Cub
 }
 
 /// Returns the gradient of [`centered`] with respect to `x`, given the gradient `g` of its output.
-pub fn centered_gradient(mask: &CubeTensor, divisors: Option<&CubeTensor>, g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+pub fn centered_gradient(mask: &CubeTensor, divisors: Option<&CubeTensor>, g: &CubeTensor) -> Outputs {
     let Some(divisors) = divisors else { return Some(vec![product(g, mask)]) };
     per_document!("gradient of centered", g, 4, units, divided::launch, [g, mask, divisors])
 }
 
 /// Returns the gradient of each list divided by its length, and times the gradient `g` of its loss, `[batch, 1]`.
-pub fn unit_gradient([gradient, mask]: [&CubeTensor; 2], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+pub fn unit_gradient([gradient, mask]: [&CubeTensor; 2], g: &CubeTensor) -> Outputs {
     per_document!("gradient of with_unit_gradient", gradient, 4, lists, unit_gradients::launch, [gradient, mask, g])
 }
 
 /// See [`log_softmax`](crate::op::log_softmax()).
-pub fn log_softmax([x, mask]: [&CubeTensor; 2]) -> Option<Vec<CubeTensor>> {
+pub fn log_softmax([x, mask]: [&CubeTensor; 2]) -> Outputs {
     per_document!("log_softmax", x, 3, lists, log_softmax_values::launch, [x, mask])
 }
 
 /// Returns the gradient of [`log_softmax`] with respect to `x`, given its output and the gradient `g` of the output.
-pub fn log_softmax_gradient([out, mask]: [&CubeTensor; 2], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+pub fn log_softmax_gradient([out, mask]: [&CubeTensor; 2], g: &CubeTensor) -> Outputs {
     per_document!("gradient of log_softmax", out, 4, lists, log_softmax_gradients::launch, [out, mask, g])
 }
 
 /// See [`at_rank`](crate::op::at_rank()).
-pub fn at_rank(ranks: &CubeTensor, table: &[f64]) -> Option<Vec<CubeTensor>> {
+pub fn at_rank(ranks: &CubeTensor, table: &[f64]) -> Outputs {
     run("at_rank", ranks, 3, |batch| {
         let (out, table) = (batch.per_document(), single_table(batch, table));
         start!(units(batch), looked_up::launch, [ranks, &table], [&out]);
@@ -333,7 +333,7 @@ pub fn at_rank(ranks: &CubeTensor, table: &[f64]) -> Option<Vec<CubeTensor>> {
 }
 
 /// See [`ideal_dcg`](crate::op::ideal_dcg()).
-pub fn ideal_dcg([gains, mask]: [&CubeTensor; 2], discounts: &[f64]) -> Option<Vec<CubeTensor>> {
+pub fn ideal_dcg([gains, mask]: [&CubeTensor; 2], discounts: &[f64]) -> Outputs {
     run("ideal_dcg", gains, 5, |batch| {
         let (ranks, out) = (batch.per_document(), batch.numbers([batch.lists]));
         rank::launch(batch.cubes(), gains, mask, &ranks);

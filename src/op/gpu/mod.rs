@@ -36,7 +36,9 @@ mod tile;
 
 pub use above_expectation::{above_expectation, above_expectation_gradient};
 pub use above_recursion::{above_recursion, above_recursion_gradient};
+pub use burn_cubecl::tensor::CubeTensor;
 pub use indicator_sum::{indicator_sum, indicator_sum_gradient};
+pub use launch::Outputs;
 pub use list::{at_rank, centered, centered_gradient, ideal_dcg, log_softmax, log_softmax_gradient, unit_gradient};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use rank::rank;

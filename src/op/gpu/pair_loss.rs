@@ -4,7 +4,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{compute, start};
+use super::launch::{Outputs, compute, start};
 use super::members::{Rule, order, row};
 use super::real::{exponential, log_1p, sigmoid};
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
@@ -323,11 +323,7 @@ fn name(loss: PairLoss, form: Form) -> String {
 }
 
 /// See [`pair_loss`](crate::op::pair_loss()).
-pub fn pair_loss(
-    [x, labels, mask]: [&CubeTensor; 3],
-    weight: PairWeight<&CubeTensor>,
-    loss: PairLoss,
-) -> Option<Vec<CubeTensor>> {
+pub fn pair_loss([x, labels, mask]: [&CubeTensor; 3], weight: PairWeight<&CubeTensor>, loss: PairLoss) -> Outputs {
     let weight = Weighting::new(weight, x)?;
     compute(&name(loss, weight.form), x, Some(mask), 8, |batch| {
         let order = order(batch, Rule::Separately, mask, mask);
@@ -346,7 +342,7 @@ pub fn pair_loss_gradient(
     weight: PairWeight<&CubeTensor>,
     g: &CubeTensor,
     loss: PairLoss,
-) -> Option<Vec<CubeTensor>> {
+) -> Outputs {
     let weight = Weighting::new(weight, x)?;
     compute(&format!("gradient of {}", name(loss, weight.form)), x, Some(mask), 9, |batch| {
         let order = order(batch, Rule::Separately, mask, mask);

@@ -3,7 +3,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{Cubes, run, start};
+use super::launch::{Cubes, Outputs, run, start};
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
 /// Computes the rank of each row, which is one more than the number of documents ahead. A padded document ranks behind
@@ -41,7 +41,7 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
 }
 
 /// See [`rank`](crate::op::rank()).
-pub fn rank([x, mask]: [&CubeTensor; 2]) -> Option<Vec<CubeTensor>> {
+pub fn rank([x, mask]: [&CubeTensor; 2]) -> Outputs {
     run("rank", x, 3, |batch| {
         let out = batch.per_document();
         launch(batch.cubes(), x, mask, &out);

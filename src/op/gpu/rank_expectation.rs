@@ -10,7 +10,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{compute, product, start};
+use super::launch::{Outputs, compute, product, start};
 use super::members::{Rule, order, row};
 use super::real::{difference_of_products, probability};
 use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
@@ -164,11 +164,7 @@ fn bases(terms: &[ExponentialTerm]) -> Vec<f32> {
 }
 
 /// Returns the expectation of each document times its weight `a`, and the product of each term.
-pub fn rank_expectation(
-    [x, a, _, mask]: [&CubeTensor; 4],
-    rate: f64,
-    terms: &[ExponentialTerm],
-) -> Option<Vec<CubeTensor>> {
+pub fn rank_expectation([x, a, _, mask]: [&CubeTensor; 4], rate: f64, terms: &[ExponentialTerm]) -> Outputs {
     let own = terms.len().div_ceil(SLICES);
     let padded = |mut values: Vec<f32>, filler| {
         values.resize(own * SLICES, filler);
@@ -201,7 +197,7 @@ pub fn rank_expectation_gradient(
     g: &CubeTensor,
     rate: f64,
     terms: &[ExponentialTerm],
-) -> Option<Vec<CubeTensor>> {
+) -> Outputs {
     if terms.len() > MOST_TERMS {
         return None;
     }

@@ -4,7 +4,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{compute, start};
+use super::launch::{Outputs, compute, start};
 use super::members::{Rule, order, row};
 use super::real::{arc_tangent, difference_of_products, exponential, probability, sigmoid};
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
@@ -180,12 +180,7 @@ fn scaled(alpha: f64, step: Step) -> f32 {
 
 /// Computes [`step_sum`](crate::op::step_sum()), or [`counted_step_sum`](crate::op::counted_step_sum()) if `counted` is
 /// given. Only documents where `counted` is nonzero are computed. The result is `None` if the device has no kernel.
-pub fn step_sum(
-    [x, v]: [&CubeTensor; 2],
-    counted: Option<&CubeTensor>,
-    alpha: f64,
-    step: Step,
-) -> Option<Vec<CubeTensor>> {
+pub fn step_sum([x, v]: [&CubeTensor; 2], counted: Option<&CubeTensor>, alpha: f64, step: Step) -> Outputs {
     let rate = scaled(alpha, step);
     let (rule, rows) = counted.map_or((Rule::Columns, v), |counted| (Rule::Separately, counted));
     compute(&format!("step_sum, {step:?}"), x, None, 4, |batch| {
@@ -196,7 +191,7 @@ pub fn step_sum(
 }
 
 /// Returns the gradient of [`step_sum`] with respect to `x`, given the gradient `g` of its output.
-pub fn step_sum_gradient([x, v]: [&CubeTensor; 2], g: &CubeTensor, alpha: f64, step: Step) -> Option<Vec<CubeTensor>> {
+pub fn step_sum_gradient([x, v]: [&CubeTensor; 2], g: &CubeTensor, alpha: f64, step: Step) -> Outputs {
     let rate = scaled(alpha, step);
     compute(&format!("gradient of step_sum, {step:?}"), x, None, 5, |batch| {
         let (order, to_x) = (order(batch, Rule::Either, v, g), batch.per_document());

@@ -2,17 +2,15 @@
 //! the comparisons of documents with noisy scores (trials), as arrays over pairs.
 
 use burn::backend::Backend;
-#[cfg(feature = "_cube")]
-use burn_cubecl::tensor::CubeTensor;
 
 use super::{
     Arrays, Primitive,
-    array::{Array, by_rows, by_rows_with},
+    array::{Array, Rows, by_rows, chunks_of, in_chunks},
     exactly, first,
 };
 use crate::op::cpu::{self, Above, AboveExpectation, Comparison, ExponentialTerm, Real};
 #[cfg(feature = "_cube")]
-use crate::op::gpu;
+use crate::op::gpu::{self, CubeTensor, Outputs};
 
 /// The inputs are the scores, the weights `a`, the contributions `b` and the mask. For [independent
 /// ranks](AboveExpectation::of_independent_ranks), the second output is the product of each term,
@@ -37,8 +35,7 @@ impl Primitive for AboveExpectation {
         let g = g * a * mask.clone();
         let to_x = gradient_of_trials(&x, &mixture, 0, |weight, comparison, rows| {
             let [ahead, behind, trial] = trials(&x, &mask, comparison, rows);
-            let mut flow: Option<Array<B>> = None;
-            for term in terms {
+            let of_term = |term: &ExponentialTerm| {
                 let base = base(term, &b, *above);
                 let factor = (ahead.clone() * base.clone() + behind.clone()).at_least(SMALLEST);
                 let product = factor.clone().product(2) * g.rows(rows) * (weight * term.coefficient);
@@ -49,9 +46,9 @@ impl Primitive for AboveExpectation {
                         b.columns() * term.base / factor.clone() + sum.column()
                     }
                 };
-                let here = product.column() * inner / factor;
-                flow = Some(flow.map_or(here.clone(), |flow| flow + here));
-            }
+                product.column() * inner / factor
+            };
+            let flow = terms.iter().map(of_term).reduce(|flow, here| flow + here);
             flow.unwrap_or_else(|| trial.clone() * 0.0) * density(&x, comparison, rows) * trial
         });
         vec![to_x]
@@ -66,7 +63,7 @@ impl Primitive for AboveExpectation {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
         match self.of_independent_ranks() {
             Some(comparison) => gpu::rank_expectation(first(inputs), comparison.rate, &self.terms),
             None => gpu::above_expectation(first(inputs), self),
@@ -74,7 +71,7 @@ impl Primitive for AboveExpectation {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Outputs {
         match self.of_independent_ranks() {
             Some(comparison) => {
                 gpu::rank_expectation_gradient(first(inputs), saved.first()?, g, comparison.rate, &self.terms)
@@ -86,10 +83,6 @@ impl Primitive for AboveExpectation {
     fn shapes(&self, [batch, documents]: [usize; 2]) -> Vec<Vec<usize>> {
         let products = self.of_independent_ranks().map(|_| vec![batch, documents, self.terms.len()]);
         std::iter::once(vec![batch, documents]).chain(products).collect()
-    }
-
-    fn saved<V>(&self, mut outputs: Vec<V>) -> Vec<V> {
-        outputs.split_off(1)
     }
 }
 
@@ -108,13 +101,7 @@ fn base<B: Backend>(term: &ExponentialTerm, b: &Array<B>, above: Above) -> Array
 
 /// Computes `b_i + sum_j b_j pi_ji z / f_j`. With [`Above::Sum`], a term of the expectation is this number times the
 /// product of the factors.
-fn tilted_sum<B: Backend>(
-    ahead: &Array<B>,
-    factor: &Array<B>,
-    b: &Array<B>,
-    base: f64,
-    rows: (usize, usize),
-) -> Array<B> {
+fn tilted_sum<B: Backend>(ahead: &Array<B>, factor: &Array<B>, b: &Array<B>, base: f64, rows: Rows) -> Array<B> {
     (ahead.clone() * b.columns() * base / factor.clone()).sum(2) + b.rows(rows)
 }
 
@@ -169,12 +156,7 @@ impl AboveExpectation {
 /// Returns three arrays over pairs of the given rows `i` with all documents `j`. They hold `pi_ji`, `1 - pi_ji`, and
 /// whether the pair is a trial (1 or 0). A pair is a trial if `j` is a document (not padding) other than `i`. A pair
 /// that is not a trial has the values 0, 1 and 0.
-pub fn trials<B: Backend>(
-    x: &Array<B>,
-    mask: &Array<B>,
-    comparison: Comparison,
-    rows: (usize, usize),
-) -> [Array<B>; 3] {
+pub fn trials<B: Backend>(x: &Array<B>, mask: &Array<B>, comparison: Comparison, rows: Rows) -> [Array<B>; 3] {
     let [_, documents] = x.dims();
     let itself = x.indices(documents).differences(rows).equals_zero();
     let trial = mask.columns() * (itself * -1.0 + 1.0);
@@ -185,7 +167,7 @@ pub fn trials<B: Backend>(
 
 /// Returns the derivative of the probability `pi_ji` with respect to `x_j`, for the given rows `i` and all documents
 /// `j`.
-pub fn density<B: Backend>(x: &Array<B>, comparison: Comparison, rows: (usize, usize)) -> Array<B> {
+pub fn density<B: Backend>(x: &Array<B>, comparison: Comparison, rows: Rows) -> Array<B> {
     let t = x.differences(rows) * comparison.rate - comparison.shift;
     (-t.square()).exp() * (0.5 * std::f64::consts::FRAC_2_SQRT_PI * comparison.rate)
 }
@@ -197,10 +179,11 @@ pub fn gradient_of_trials<B: Backend>(
     x: &Array<B>,
     mixture: &[(f64, Comparison)],
     numbers: usize,
-    flow: impl Fn(f64, Comparison, (usize, usize)) -> Array<B>,
+    flow: impl Fn(f64, Comparison, Rows) -> Array<B>,
 ) -> Array<B> {
+    let [_, documents] = x.dims();
     // Each chunk gives `[batch, rows]`, and `[batch, 1, documents]` with what its rows send to every document.
-    let [to_rows, to_all] = by_rows_with(x, numbers, |rows| {
+    let [to_rows, to_all] = in_chunks(x, chunks_of(x, documents, numbers), |rows| {
         let sent = mixture.iter().map(|&(weight, comparison)| flow(weight, comparison, rows));
         let sent = sent.reduce(|sent, here| sent + here).unwrap_or_else(|| x.differences(rows) * 0.0);
         [sent.clone().sum(2), sent.sum(1).columns()]

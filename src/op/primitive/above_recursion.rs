@@ -1,18 +1,16 @@
 //! [`above_recursion`](crate::op::above_recursion()), expectations under noisy scores by SoftRank's recursion.
 
 use burn::backend::Backend;
-#[cfg(feature = "_cube")]
-use burn_cubecl::tensor::CubeTensor;
 
 use super::{
     Arrays, Primitive,
     above_expectation::{density, gradient_of_trials, trials},
-    array::{Array, by_rows},
+    array::{Array, Rows, by_rows},
     exactly, first,
 };
 use crate::op::cpu::{self, Above, AboveRecursion, Real};
 #[cfg(feature = "_cube")]
-use crate::op::gpu;
+use crate::op::gpu::{self, CubeTensor, Outputs};
 
 /// The inputs are the scores, the weights `a`, the contributions `b`, the mask, and the values of the function of the
 /// rank, `[batch, ranks]`.
@@ -25,13 +23,12 @@ impl Primitive for AboveRecursion {
             let nothing = x.rows(rows) * 0.0;
             let mut out = nothing.clone();
             for &(weight, comparison) in mixture.iter() {
-                let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: &b, above: self.above, ranks };
-                let end = trials.after(0..documents, trials.start(&nothing));
+                let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: &b, above: self.above };
+                let end = trials.after(0..documents, trials.start(&nothing, ranks));
                 let slopes = trials.last_slopes(&values, &nothing, rows);
-                let products = slopes.p.into_iter().zip(end.p).chain(slopes.w.into_iter().zip(end.w));
-                if let Some(expectation) = sum(products.map(|(slope, state)| Some(slope * state))) {
-                    out = out + expectation * weight;
-                }
+                let mut products = vec![slopes.p * end.p];
+                products.extend(slopes.w.zip(end.w).map(|(slopes, w)| slopes * w));
+                out = out + total(Array::concatenate(products, 2)) * weight;
             }
             [out * a.rows(rows) * mask.rows(rows)]
         });
@@ -51,9 +48,9 @@ impl Primitive for AboveRecursion {
         let states = 2 * block * ranks * if self.above == Above::Sum { 2 } else { 1 };
         let to_x = gradient_of_trials(&x, &mixture, states, |weight, comparison, rows| {
             let nothing = x.rows(rows) * 0.0;
-            let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: &b, above: self.above, ranks };
+            let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: &b, above: self.above };
             let blocks = || (0..documents).step_by(block).map(move |start| start..(start + block).min(documents));
-            let mut starts = vec![trials.start(&nothing)];
+            let mut starts = vec![trials.start(&nothing, ranks)];
             for block in blocks() {
                 starts.push(trials.after(block, starts[starts.len() - 1].clone()));
             }
@@ -65,10 +62,9 @@ impl Primitive for AboveRecursion {
                     states.push(trials.after(j..j + 1, states[states.len() - 1].clone()));
                 }
                 for (j, state) in block.zip(states).collect::<Vec<_>>().into_iter().rev() {
-                    let (b, left) = (trials.b(j), trials.left(j));
-                    let slope = slopes.slope(&state, b.as_ref(), left.as_ref());
-                    flows.push(slope.unwrap_or_else(|| nothing.clone()));
-                    slopes = slopes.before(&trials.of(j));
+                    let trial = trials.of(j);
+                    flows.push(slopes.slope(&state, &trial));
+                    slopes = slopes.before(&trial);
                 }
             }
             flows.reverse();
@@ -87,89 +83,89 @@ impl Primitive for AboveRecursion {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
         gpu::above_recursion(first(inputs), self)
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Outputs {
         gpu::above_recursion_gradient(first(inputs), g, self)
     }
 }
 
-/// The joint distribution of the rank and the contribution of the documents above, with an array `[batch, rows]` for
-/// each rank reached so far. `p(r)` is the probability that `r` documents are above, times the mean of the product over
-/// them. For a sum, `w(r)` is the probability that `r` documents are above, times the mean of the sum over them.
+/// The joint distribution of the rank and the contribution of the documents above, `[batch, rows, ranks]`. `p(r)` is
+/// the probability that `r` documents are above, times the mean of the product over them. For a sum, `w(r)` is the
+/// probability that `r` documents are above, times the mean of the sum over them.
 #[derive(Clone)]
 struct State<B: Backend> {
-    p: Vec<Array<B>>,
-    w: Vec<Array<B>>,
+    p: Array<B>,
+    w: Option<Array<B>>,
 }
 
 /// The trial of one document against the rows of a chunk. `ahead` is the probability that the document is above each
-/// row, and `behind` is the probability that it is not. Both have the shape `[batch, rows]`. For a sum, `b` is `b_j`,
-/// `[batch, 1]`; for a product, `ahead` is already multiplied by `1 - b_j`.
+/// row, and `behind` is the probability that it is not. Both have the shape `[batch, rows, 1]`. For a product, `ahead`
+/// is already multiplied by `left`, the number `1 - b_j`. `b` and `left` have the shape `[batch, 1, 1]`.
 struct Trial<B: Backend> {
     ahead: Array<B>,
     behind: Array<B>,
-    b: Option<Array<B>>,
+    b: Array<B>,
+    left: Option<Array<B>>,
 }
 
-/// Returns the sum of those terms that are not `None`, or `None` if there are none.
-fn sum<B: Backend>(terms: impl IntoIterator<Item = Option<Array<B>>>) -> Option<Array<B>> {
-    terms.into_iter().flatten().reduce(|sum, term| sum + term)
+/// Returns the sum over the ranks, from the first to the last, `[batch, rows]`.
+fn total<B: Backend>(x: Array<B>) -> Array<B> {
+    let [_, _, ranks] = x.dims();
+    let at = |rank| x.narrow(2, (rank, rank + 1)).squeeze(2);
+    (1..ranks).fold(at(0), |sum, rank| sum + at(rank))
 }
 
-/// Multiplies `x` by a factor, or returns `x` if there is no factor.
-fn times<B: Backend>(x: Array<B>, factor: Option<&Array<B>>) -> Array<B> {
-    match factor {
-        Some(factor) => x * factor.clone(),
-        None => x,
-    }
+/// Returns the values of the next lower rank at each rank, 0 at the first.
+fn below<B: Backend>(x: &Array<B>) -> Array<B> {
+    let [_, _, ranks] = x.dims();
+    Array::concatenate(vec![x.narrow(2, (0, 1)) * 0.0, x.clone()], 2).narrow(2, (0, ranks))
+}
+
+/// Returns the values of the next higher rank at each rank, 0 at the last.
+fn above<B: Backend>(x: &Array<B>) -> Array<B> {
+    let [_, _, ranks] = x.dims();
+    Array::concatenate(vec![x.clone(), x.narrow(2, (0, 1)) * 0.0], 2).narrow(2, (1, ranks + 1))
 }
 
 impl<B: Backend> State<B> {
-    /// Returns the state after one more trial, for at most `ranks` ranks. The update is
-    /// `x(r) <- x(r) (1 - pi) + x(r - 1) pi`, and `w` also gains `p(r - 1) pi b`.
-    fn after(&self, Trial { ahead, behind, b }: &Trial<B>, ranks: usize) -> Self {
-        let below = |x: &[Array<B>], rank: usize| Some(x.get(rank.checked_sub(1)?)?.clone() * ahead.clone());
-        let here = |x: &[Array<B>], rank: usize| Some(x.get(rank)?.clone() * behind.clone());
-        let next = |x: &[Array<B>], rank: usize| sum([here(x, rank), below(x, rank)]);
-        let reached = 0..(self.p.len() + 1).min(ranks);
-        let p = reached.clone().filter_map(|rank| next(&self.p, rank)).collect();
-        let into_sum = |rank: usize| Some(below(&self.p, rank)? * b.clone()?);
-        let with_sum = |rank: usize| sum([next(&self.w, rank), into_sum(rank)]);
-        let w = if self.w.is_empty() { Vec::new() } else { reached.filter_map(with_sum).collect() };
-        Self { p, w }
+    /// Returns the state after one more trial. The update is `x(r) <- x(r) (1 - pi) + x(r - 1) pi`, and `w` also gains
+    /// `p(r - 1) pi b`.
+    fn after(&self, Trial { ahead, behind, b, .. }: &Trial<B>) -> Self {
+        let arrived = |x: &Array<B>| below(x) * ahead.clone();
+        let next = |x: &Array<B>| x.clone() * behind.clone() + arrived(x);
+        let w = self.w.as_ref().map(|w| next(w) + arrived(&self.p) * b.clone());
+        Self { p: next(&self.p), w }
     }
 
     /// Returns the derivatives before a trial from the derivatives after it.
-    fn before(&self, Trial { ahead, behind, b }: &Trial<B>) -> Self {
-        let above = |x: &[Array<B>], rank: usize| Some(x.get(rank + 1)?.clone() * ahead.clone());
-        let last = |x: &[Array<B>], rank: usize| sum([Some(x[rank].clone() * behind.clone()), above(x, rank)]);
-        let ranks = 0..self.p.len();
-        let through_sum = |rank: usize| Some(above(&self.w, rank)? * b.clone()?);
-        let with_sum = |rank: usize| sum([last(&self.p, rank), through_sum(rank)]);
-        let p = ranks.clone().filter_map(with_sum).collect();
-        let w = if self.w.is_empty() { Vec::new() } else { ranks.filter_map(|rank| last(&self.w, rank)).collect() };
-        Self { p, w }
+    fn before(&self, Trial { ahead, behind, b, .. }: &Trial<B>) -> Self {
+        let through = |x: &Array<B>| above(x) * ahead.clone();
+        let last = |x: &Array<B>| x.clone() * behind.clone() + through(x);
+        match &self.w {
+            Some(w) => Self { p: last(&self.p) + through(w) * b.clone(), w: Some(last(w)) },
+            None => Self { p: last(&self.p), w: None },
+        }
     }
 
     /// Returns the derivative of the expectation with respect to the probability `pi` of a trial. `self` holds the
     /// derivatives with respect to the state after the trial, and `state` is the state before it. If the document is
     /// above, the product is multiplied by `left`.
-    fn slope(&self, state: &Self, b: Option<&Array<B>>, left: Option<&Array<B>>) -> Option<Array<B>> {
-        let moved = |slopes: &[Array<B>], x: &[Array<B>]| {
-            let by_rank = slopes.iter().enumerate().take(x.len() + 1).map(|(rank, slope)| {
-                let arrived = rank.checked_sub(1).map(|below| times(x[below].clone(), left));
-                let stayed = x.get(rank).map(|here| -here.clone());
-                sum([arrived, stayed]).map(|moved| moved * slope.clone())
-            });
-            sum(by_rank)
+    fn slope(&self, state: &Self, Trial { b, left, .. }: &Trial<B>) -> Array<B> {
+        let moved = |slopes: &Array<B>, x: &Array<B>| {
+            let arrived = left.iter().fold(below(x), |arrived, left| arrived * left.clone());
+            total((arrived - x.clone()) * slopes.clone())
         };
-        let into_sum = self.w.iter().skip(1).zip(&state.p).map(|(slope, p)| Some(slope.clone() * p.clone()));
-        let into_sum = b.and_then(|b| Some(sum(into_sum)? * b.clone()));
-        sum([moved(&self.p, &state.p), if self.w.is_empty() { None } else { moved(&self.w, &state.w) }, into_sum])
+        let by_p = moved(&self.p, &state.p);
+        match (&self.w, &state.w) {
+            (Some(slopes), Some(w)) => {
+                by_p + moved(slopes, w) + total(above(slopes) * state.p.clone()) * b.clone().squeeze(2)
+            }
+            _ => by_p,
+        }
     }
 }
 
@@ -178,53 +174,36 @@ struct Trials<'a, B: Backend> {
     trials: [Array<B>; 3],
     b: &'a Array<B>,
     above: Above,
-    ranks: usize,
 }
 
 impl<B: Backend> Trials<'_, B> {
     fn of(&self, j: usize) -> Trial<B> {
-        let [ahead, behind, _] = &self.trials;
-        let ahead = times(ahead.slice_last(j), self.left(j).as_ref());
-        Trial { ahead, behind: behind.slice_last(j), b: self.b(j) }
-    }
-
-    /// Returns the contribution `b_j`, or `None` if only the rank matters.
-    fn b(&self, j: usize) -> Option<Array<B>> {
-        (self.above != Above::Nothing).then(|| self.b.rows((j, j + 1)))
-    }
-
-    /// Returns the factor `1 - b_j` by which a document above multiplies the product, or `None` if the expectation has
-    /// no product.
-    fn left(&self, j: usize) -> Option<Array<B>> {
-        if self.above == Above::Product { Some(self.b(j)? * -1.0 + 1.0) } else { None }
+        let [ahead, behind] = [0, 1].map(|chance| self.trials[chance].narrow(2, (j, j + 1)));
+        let b = self.b.rows((j, j + 1)).column();
+        let left = (self.above == Above::Product).then(|| b.clone() * -1.0 + 1.0);
+        let ahead = left.iter().fold(ahead, |ahead, left| ahead * left.clone());
+        Trial { ahead, behind, b, left }
     }
 
     /// Returns the state after the trials of `documents`, one after another.
     fn after(&self, documents: std::ops::Range<usize>, start: State<B>) -> State<B> {
-        documents.fold(start, |state, j| state.after(&self.of(j), self.ranks))
+        documents.fold(start, |state, j| state.after(&self.of(j)))
     }
 
     /// Returns the state before the first trial, which has rank 0 with probability 1. `nothing` is an array of zeros,
     /// `[batch, rows]`.
-    fn start(&self, nothing: &Array<B>) -> State<B> {
-        let w = if self.above == Above::Sum { vec![nothing.clone()] } else { Vec::new() };
-        State { p: vec![nothing.clone() + 1.0], w }
+    fn start(&self, nothing: &Array<B>, ranks: usize) -> State<B> {
+        let at = |rank| if rank == 0 { nothing.clone() + 1.0 } else { nothing.clone() };
+        let p = Array::stack_last((0..ranks).map(at).collect());
+        State { w: (self.above == Above::Sum).then(|| p.clone() * 0.0), p }
     }
 
-    /// Returns the derivatives of the expectation with respect to the state after all trials, one array `[batch, rows]`
-    /// per rank.
-    fn last_slopes(&self, values: &Array<B>, nothing: &Array<B>, rows: (usize, usize)) -> State<B> {
-        let value = |rank: usize| nothing.clone() + values.rows((rank, rank + 1));
-        let ranks = 0..self.ranks;
+    /// Returns the derivatives of the expectation with respect to the state after all trials.
+    fn last_slopes(&self, values: &Array<B>, nothing: &Array<B>, rows: Rows) -> State<B> {
+        let values = nothing.clone().column() + values.columns();
         match self.above {
-            Above::Nothing | Above::Product => State { p: ranks.map(value).collect(), w: Vec::new() },
-            Above::Sum => {
-                let own = self.b.rows(rows);
-                State {
-                    p: ranks.clone().map(|rank| value(rank) * own.clone()).collect(),
-                    w: ranks.map(value).collect(),
-                }
-            }
+            Above::Nothing | Above::Product => State { p: values, w: None },
+            Above::Sum => State { p: values.clone() * self.b.rows(rows).column(), w: Some(values) },
         }
     }
 }

@@ -12,6 +12,9 @@ use burn::tensor::{Shape, TensorData};
 
 use crate::execution::Execution;
 
+/// A range of rows of an array over pairs, from the first to the one after the last.
+pub type Rows = (usize, usize);
+
 /// A float tensor of the backend `B`; its binary operators broadcast shapes.
 #[derive(Debug)]
 pub struct Array<B: Backend>(pub FloatTensor<B>);
@@ -123,11 +126,6 @@ impl<B: Backend> Array<B> {
         Self(B::float_clamp_min(self.0, Scalar::Float(least)))
     }
 
-    /// Returns the values, moved into `[least, most]`.
-    pub fn within(self, least: f64, most: f64) -> Self {
-        Self(B::float_clamp(self.0, Scalar::Float(least), Scalar::Float(most)))
-    }
-
     /// Returns the larger of two values, without the gradient of the comparison.
     pub fn max(self, other: Self) -> Self {
         let dtype = get_or_init_device_settings::<B>(&self.0.device()).bool_dtype;
@@ -205,24 +203,22 @@ impl<B: Backend> Array<B> {
         Self(B::float_prod_dim(self.0, dim)).squeeze(dim)
     }
 
-    fn squeeze(self, dim: usize) -> Self {
+    pub fn squeeze(self, dim: usize) -> Self {
         let mut dims = self.0.shape().to_vec();
         dims.remove(dim);
         Self(B::float_reshape(self.0, Shape::from(dims)))
     }
 
-    /// Returns the part `start..end` of the second dimension, for an array `[batch, documents, ..]`.
-    pub fn rows(&self, (start, end): (usize, usize)) -> Self {
+    /// Returns the part `start..end` of dimension `dim`.
+    pub fn narrow(&self, dim: usize, (start, end): (usize, usize)) -> Self {
         let mut slices = vec![Slice::new(0, None, 1); self.0.shape().num_dims()];
-        slices[1] = Slice::new(start as isize, Some(end as isize), 1);
+        slices[dim] = Slice::new(start as isize, Some(end as isize), 1);
         Self(B::float_slice(self.0.clone(), &slices))
     }
 
-    /// Returns the values at index `m` of the last dimension of a three-dimensional array, as a two-dimensional array.
-    pub fn slice_last(&self, m: usize) -> Self {
-        let all = Slice::new(0, None, 1);
-        let one = Slice::new(m as isize, Some(m as isize + 1), 1);
-        Self(B::float_slice(self.0.clone(), &[all, all, one])).squeeze(2)
+    /// Returns some rows of an array `[batch, documents, ..]`.
+    pub fn rows(&self, rows: Rows) -> Self {
+        self.narrow(1, rows)
     }
 
     pub fn concatenate(parts: Vec<Self>, dim: usize) -> Self {
@@ -246,7 +242,7 @@ impl<B: Backend> Array<B> {
     }
 
     /// Returns the differences `x_j - x_i` between every document `j` and each row `i` in the given range, `[B, R, N]`.
-    pub fn differences(&self, rows: (usize, usize)) -> Self {
+    pub fn differences(&self, rows: Rows) -> Self {
         self.columns() - self.rows(rows).column()
     }
 }
@@ -256,40 +252,16 @@ const LIVE_TEMPORARIES: usize = 8;
 
 /// Computes `K` arrays `[batch, documents, ..]`, whose second dimension is split into chunks that fit into the memory
 /// budget.
-pub fn by_rows<B: Backend, const K: usize>(
-    x: &Array<B>,
-    chunk: impl Fn((usize, usize)) -> [Array<B>; K],
-) -> [Array<B>; K] {
-    by_rows_with(x, 0, chunk)
+pub fn by_rows<B: Backend, const K: usize>(x: &Array<B>, chunk: impl Fn(Rows) -> [Array<B>; K]) -> [Array<B>; K] {
+    let [_, documents] = x.dims();
+    in_chunks(x, chunks_of(x, documents, 0), chunk)
 }
 
-/// Does the same as [`by_rows`], for computations in which each row needs memory for `numbers` values in addition to
-/// its pairs.
-pub fn by_rows_with<B: Backend, const K: usize>(
+/// Computes `K` arrays from one array for each of the `chunks`.
+pub fn in_chunks<B: Backend, const K: usize>(
     x: &Array<B>,
-    numbers: usize,
-    chunk: impl Fn((usize, usize)) -> [Array<B>; K],
-) -> [Array<B>; K] {
-    let [batch, documents] = x.dims();
-    let element = x.0.dtype().size();
-    let beside = [numbers, element].into_iter().fold(batch, usize::saturating_mul);
-    let row_bytes = bytes_of_rows(batch, 1, documents, element).saturating_add(beside);
-    in_chunks(x, chunks(Execution::current().memory_budget(), row_bytes, documents), chunk)
-}
-
-/// Does the same as [`by_rows`] for only the first `count` rows.
-pub fn by_first_rows<B: Backend, const K: usize>(
-    x: &Array<B>,
-    count: usize,
-    chunk: impl Fn((usize, usize)) -> [Array<B>; K],
-) -> [Array<B>; K] {
-    in_chunks(x, chunks_of(x, count), chunk)
-}
-
-fn in_chunks<B: Backend, const K: usize>(
-    x: &Array<B>,
-    chunks: impl Iterator<Item = (usize, usize)>,
-    chunk: impl Fn((usize, usize)) -> [Array<B>; K],
+    chunks: impl Iterator<Item = Rows>,
+    chunk: impl Fn(Rows) -> [Array<B>; K],
 ) -> [Array<B>; K] {
     let mut parts: [Vec<Array<B>>; K] = std::array::from_fn(|_| Vec::new());
     for rows in chunks {
@@ -309,20 +281,17 @@ pub fn bytes_of_rows(batch: usize, rows: usize, documents: usize, element_bytes:
     [rows, documents, element_bytes, LIVE_TEMPORARIES].into_iter().fold(batch, usize::saturating_mul)
 }
 
-/// Returns whether the first `count` rows fit into the memory budget without being split.
-pub fn fits_at_once<B: Backend>(x: &Array<B>, count: usize) -> bool {
-    chunks_of(x, count).count() == 1
-}
-
-/// Splits the first `count` rows into ranges whose temporary arrays fit into the memory budget.
-fn chunks_of<B: Backend>(x: &Array<B>, count: usize) -> impl Iterator<Item = (usize, usize)> + use<B> {
-    let [batch, documents] = x.dims();
-    let row_bytes = bytes_of_rows(batch, 1, documents, x.0.dtype().size());
+/// Splits the first `count` rows into ranges whose temporary arrays fit into the memory budget. Each row needs memory
+/// for `numbers` values in addition to its pairs.
+pub fn chunks_of<B: Backend>(x: &Array<B>, count: usize, numbers: usize) -> impl Iterator<Item = Rows> + use<B> {
+    let ([batch, documents], element) = (x.dims(), x.0.dtype().size());
+    let beside = [numbers, element].into_iter().fold(batch, usize::saturating_mul);
+    let row_bytes = bytes_of_rows(batch, 1, documents, element).saturating_add(beside);
     chunks(Execution::current().memory_budget(), row_bytes, count)
 }
 
 /// Splits `count` rows of `row_bytes` each into ranges that fit into the budget; each range has at least one row.
-fn chunks(budget: usize, row_bytes: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
+fn chunks(budget: usize, row_bytes: usize, count: usize) -> impl Iterator<Item = Rows> {
     let rows = (budget / row_bytes.max(1)).clamp(1, count.max(1));
     (0..count).step_by(rows).map(move |start| (start, (start + rows).min(count)))
 }
@@ -349,9 +318,9 @@ mod tests {
     #[test]
     fn the_budget_of_the_thread_cuts_the_rows() {
         let x = Array::<Flex>(Flex::float_zeros([2, 10].into(), &Default::default(), FloatDType::F32));
-        let rows = |budget| Execution::current().with_memory_budget(budget).scope(|| chunks_of(&x, 10).count());
+        let rows = |budget| Execution::current().with_memory_budget(budget).scope(|| chunks_of(&x, 10, 0).count());
         assert_eq!((rows(1), rows(1280), rows(usize::MAX)), (10, 5, 1));
-        assert_eq!(chunks_of(&x, 10).count(), 1);
-        assert_eq!(Execution::current().with_memory_budget(1).scope(|| chunks_of(&x, 3).count()), 3);
+        assert_eq!(chunks_of(&x, 10, 0).count(), 1);
+        assert_eq!(Execution::current().with_memory_budget(1).scope(|| chunks_of(&x, 3, 0).count()), 3);
     }
 }

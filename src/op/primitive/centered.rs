@@ -2,12 +2,10 @@
 //! [`in_spreads`](crate::op::in_spreads()), which also divides them by their spread.
 
 use burn::backend::Backend;
-#[cfg(feature = "_cube")]
-use burn_cubecl::tensor::CubeTensor;
 
 use super::{Arrays, Primitive, array::Array, exactly};
 #[cfg(feature = "_cube")]
-use crate::op::gpu;
+use crate::op::gpu::{self, CubeTensor, Outputs};
 
 /// The smallest spread of scores that are not all equal.
 pub const FLOOR: f64 = 0.3;
@@ -55,22 +53,18 @@ impl Primitive for Centered {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
         gpu::centered(super::first(inputs), self.divisor)
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Outputs {
         gpu::centered_gradient(inputs[1], saved.first().copied(), g)
     }
 
     fn shapes(&self, [batch, documents]: [usize; 2]) -> Vec<Vec<usize>> {
         let shapes = vec![vec![batch, documents], vec![batch, 1]];
         shapes.into_iter().take(if self.divisor == Divisor::One { 1 } else { 2 }).collect()
-    }
-
-    fn saved<V>(&self, outputs: Vec<V>) -> Vec<V> {
-        outputs.into_iter().skip(1).collect()
     }
 }
 
@@ -86,7 +80,7 @@ fn spread<B: Backend>(centered: Array<B>, mask: Array<B>, count: Array<B>) -> Ar
 /// Returns the factor `max(8 / n, 1)^power` of each list, `[B, 1]`, given the numbers of documents, `[B, 1]`. The factor
 /// is exactly 1 for 8 or more documents.
 fn of_short_list<B: Backend>(count: Array<B>, power: u32) -> Array<B> {
-    let ratio = (count.recip() * SHORT).within(1.0, SHORT);
+    let ratio = (count.recip() * SHORT).at_least(1.0);
     // Products instead of `powi` keep 1 exactly 1 on every backend.
     (1..power).fold(ratio.clone(), |product, _| product * ratio.clone())
 }

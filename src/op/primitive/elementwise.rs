@@ -4,13 +4,11 @@
 use std::f64::consts::LN_2;
 
 use burn::backend::Backend;
-#[cfg(feature = "_cube")]
-use burn_cubecl::tensor::CubeTensor;
 
 use super::{Arrays, Primitive, array::Array, exactly, first};
 use crate::op::cpu::{self, Real};
 #[cfg(feature = "_cube")]
-use crate::op::gpu;
+use crate::op::gpu::{self, CubeTensor, Outputs};
 
 /// Looks up a value for each rank, without a gradient.
 #[derive(Clone, Debug)]
@@ -31,7 +29,7 @@ impl Primitive for AtRank {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
         gpu::at_rank(inputs[0], &self.table)
     }
 }
@@ -50,7 +48,7 @@ impl Primitive for Exp2 {
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], _: usize) -> Option<Vec<Vec<T>>> {
-        Some(vec![cpu::exp2(inputs[0])])
+        Some(vec![cpu::map(inputs[0], cpu::Function::Exp2)])
     }
 }
 
@@ -60,6 +58,7 @@ pub struct Log2Discount;
 
 impl Primitive for Log2Discount {
     const IS_COMPOSED: bool = true;
+    const SAVED_FROM: usize = 0;
 
     fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B> {
         let [positions] = exactly(inputs);
@@ -73,11 +72,7 @@ impl Primitive for Log2Discount {
     }
 
     fn cpu<T: Real>(&self, inputs: &[&[T]], _: usize) -> Option<Vec<Vec<T>>> {
-        Some(vec![cpu::log2_discount(inputs[0])])
-    }
-
-    fn saved<V>(&self, outputs: Vec<V>) -> Vec<V> {
-        outputs
+        Some(vec![cpu::map(inputs[0], cpu::Function::Log2Discount)])
     }
 }
 

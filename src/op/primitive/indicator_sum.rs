@@ -1,17 +1,15 @@
 //! [`indicator_sum`](crate::op::indicator_sum()), the soft indicators of SmoothRank.
 
 use burn::backend::Backend;
-#[cfg(feature = "_cube")]
-use burn_cubecl::tensor::CubeTensor;
 
 use super::{
-    Arrays, Primitive,
-    array::{Array, by_rows},
+    Arrays, Primitive, Transposed,
+    array::{Array, Rows, by_rows},
     exactly, first,
 };
 use crate::op::cpu::{self, Real};
 #[cfg(feature = "_cube")]
-use crate::op::gpu;
+use crate::op::gpu::{self, CubeTensor, Outputs};
 
 /// The inputs are the scores, the values `a` and the mask. The second output holds the denominators of the softmax.
 #[derive(Clone, Debug)]
@@ -21,6 +19,7 @@ pub struct IndicatorSum {
 
 impl Primitive for IndicatorSum {
     const DIFFERENTIATED: usize = 2;
+    const SAVED_FROM: usize = 0;
 
     fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B> {
         let [x, a, mask] = exactly(inputs);
@@ -57,39 +56,30 @@ impl Primitive for IndicatorSum {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
         gpu::indicator_sum(first(inputs), self.sigma)
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Outputs {
         gpu::indicator_sum_gradient(first(inputs), first(saved), g, self.sigma)
     }
 
     /// The gradient `sum_i q_i k_ij` is the same sum with `q` for `a`, since the kernel is symmetric.
-    fn transposed<B: Backend>(
-        &self,
-        inputs: &[Array<B>],
-        saved: &[Array<B>],
-        g: &Array<B>,
-    ) -> Option<(Arrays<B>, Option<Array<B>>)> {
-        let (x, mask, total) = (inputs[0].clone(), inputs[2].clone(), saved[1].clone());
-        Some((vec![x, g.clone() * mask.clone() / total.clone(), mask], Some(total)))
+    fn transposed<B: Backend>(&self, inputs: Arrays<B>, saved: Arrays<B>, g: Array<B>) -> Transposed<B> {
+        let ([x, _, mask], [_, total]) = (exactly(inputs), exactly(saved));
+        Some((vec![x, g * mask.clone() / total.clone(), mask], Some(total)))
     }
 
     fn shapes(&self, x: [usize; 2]) -> Vec<Vec<usize>> {
         vec![x.to_vec(); 2]
-    }
-
-    fn saved<V>(&self, outputs: Vec<V>) -> Vec<V> {
-        outputs
     }
 }
 
 impl IndicatorSum {
     /// Returns the kernel `exp(-(x_j - x_i)^2 / sigma)` for some rows `i` and every document `j`, with 0 for padding.
     /// Since the largest kernel of a row is 1 (at `j = i`), the softmax works without subtracting a maximum.
-    fn kernel<B: Backend>(&self, x: &Array<B>, mask: &Array<B>, rows: (usize, usize)) -> Array<B> {
+    fn kernel<B: Backend>(&self, x: &Array<B>, mask: &Array<B>, rows: Rows) -> Array<B> {
         (x.differences(rows).square() / -self.sigma).exp() * mask.columns()
     }
 }

@@ -1,19 +1,19 @@
 //! [`log_softmax`](crate::op::log_softmax()) over the documents of a list.
 
 use burn::backend::Backend;
-#[cfg(feature = "_cube")]
-use burn_cubecl::tensor::CubeTensor;
 
 use super::{Arrays, Primitive, array::Array, exactly, first, in_single};
 use crate::op::cpu::{self, Real};
 #[cfg(feature = "_cube")]
-use crate::op::gpu;
+use crate::op::gpu::{self, CubeTensor, Outputs};
 
 /// The inputs are the scores and the mask.
 #[derive(Clone, Debug)]
 pub struct LogSoftmax;
 
 impl Primitive for LogSoftmax {
+    const SAVED_FROM: usize = 0;
+
     fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B> {
         let [x, mask] = exactly(inputs);
         let shifted = x.clone() - mask.select_or(x, f64::from(f32::MIN)).detach().largest(1).unsqueeze(1);
@@ -42,16 +42,12 @@ impl Primitive for LogSoftmax {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
         gpu::log_softmax(first(inputs))
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], saved: &[&CubeTensor], g: &CubeTensor) -> Outputs {
         gpu::log_softmax_gradient([saved[0], inputs[1]], g)
-    }
-
-    fn saved<V>(&self, outputs: Vec<V>) -> Vec<V> {
-        outputs
     }
 }

@@ -23,13 +23,17 @@ use std::fmt::Debug;
 
 use array::Array;
 use burn::backend::Backend;
-#[cfg(feature = "_cube")]
-use burn_cubecl::tensor::CubeTensor;
 
 use super::cpu::Real;
+#[cfg(feature = "_cube")]
+use super::gpu::{CubeTensor, Outputs};
 
 /// The tensors of a call on one backend. Inputs come in the order of the primitive's public function.
 pub type Arrays<B> = Vec<Array<B>>;
+
+/// The inputs whose result, computed by the same primitive, is the gradient with respect to the second input, and an
+/// array that multiplies this result; `None` if the primitive has no such form.
+pub type Transposed<B> = Option<(Arrays<B>, Option<Array<B>>)>;
 
 /// A primitive with its parameters. The inputs are tensors `[batch, documents]`, unless the primitive says otherwise.
 /// The first input determines the device and the type of the call.
@@ -37,6 +41,8 @@ pub type Arrays<B> = Vec<Array<B>>;
 pub trait Primitive: Clone + Debug {
     /// How many of the inputs, from the first on, the primitive has a gradient for.
     const DIFFERENTIATED: usize = 1;
+    /// The first of the outputs that the gradient needs; it also needs those after it.
+    const SAVED_FROM: usize = 1;
     /// Whether backends without a fused kernel compute the primitive by a few of burn's operations on each document, which
     /// kernel fusion may merge with others.
     const IS_COMPOSED: bool = false;
@@ -64,18 +70,13 @@ pub trait Primitive: Clone + Debug {
 
     /// Returns the outputs, or `None` if the device has no kernel.
     #[cfg(feature = "_cube")]
-    fn gpu(&self, _inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, _inputs: &[&CubeTensor]) -> Outputs {
         None
     }
 
     /// Returns what [`definition_gradient`](Self::definition_gradient) returns.
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(
-        &self,
-        _inputs: &[&CubeTensor],
-        _saved: &[&CubeTensor],
-        _g: &CubeTensor,
-    ) -> Option<Vec<CubeTensor>> {
+    fn gpu_gradient(&self, _inputs: &[&CubeTensor], _saved: &[&CubeTensor], _g: &CubeTensor) -> Outputs {
         None
     }
 
@@ -89,14 +90,9 @@ pub trait Primitive: Clone + Debug {
         1
     }
 
-    /// Returns the inputs whose result, computed by this primitive, is the gradient with respect to the second input, and
-    /// a tensor that multiplies this result. Only for primitives that are linear in the second input.
-    fn transposed<B: Backend>(
-        &self,
-        _: &[Array<B>],
-        _: &[Array<B>],
-        _: &Array<B>,
-    ) -> Option<(Arrays<B>, Option<Array<B>>)> {
+    /// Returns the gradient with respect to the second input as a sum of this primitive, if it is one. Only for
+    /// primitives that are linear in the second input.
+    fn transposed<B: Backend>(&self, _inputs: Arrays<B>, _saved: Arrays<B>, _g: Array<B>) -> Transposed<B> {
         None
     }
 
@@ -106,8 +102,8 @@ pub trait Primitive: Clone + Debug {
     }
 
     /// Returns the outputs that the gradient needs.
-    fn saved<V>(&self, _outputs: Vec<V>) -> Vec<V> {
-        Vec::new()
+    fn saved<V>(&self, outputs: Vec<V>) -> Vec<V> {
+        outputs.into_iter().skip(Self::SAVED_FROM).collect()
     }
 
     /// Returns the input that marks the documents whose sums are computed, or `None` for all documents.

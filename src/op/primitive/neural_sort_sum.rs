@@ -7,7 +7,7 @@ use burn::backend::Backend;
 
 use super::{
     Arrays, Primitive,
-    array::{Array, by_first_rows, by_rows, fits_at_once},
+    array::{Array, Rows, by_rows, chunks_of, in_chunks},
     exactly, first, in_single,
 };
 use crate::op::cpu::{self, NeuralSortMatrix, Real};
@@ -21,8 +21,7 @@ impl Primitive for NeuralSortMatrix {
         let exponentials = Exponentials::new(&x, &mask, self);
         let scalings = exponentials.scalings();
         let values = scalings[self.iterations].clone() * v;
-        let [found] = by_first_rows(&x, exponentials.rows(), |rows| {
-            let e = exponentials.of(rows);
+        let [found] = exponentials.by_rows(|e, rows| {
             let factors = exponentials.row_factors(&e, &scalings[self.last_rows()], rows);
             [(e * values.columns()).sum(2) * factors]
         });
@@ -36,20 +35,18 @@ impl Primitive for NeuralSortMatrix {
         let [x, v, mask] = exactly(inputs);
         let exponentials = Exponentials::new(&x, &mask, self);
         let scalings = exponentials.scalings();
-        let (count, slope) = (exponentials.rows(), &exponentials.slope);
-        let g = g.rows((0, count)) * exponentials.requested();
+        let slope = &exponentials.slope;
+        let g = g.rows((0, exponentials.rows())) * exponentials.requested();
         let (columns, before) = (&scalings[self.iterations], &scalings[self.last_rows()]);
         let values = columns.clone() * v;
-        let [direct, direct_slopes, scaled, scaled_slopes, mut to_rows] =
-            by_first_rows(&exponentials.x, count, |rows| {
-                let e = exponentials.of(rows);
-                let factors = exponentials.row_factors(&e, before, rows);
-                let found = (e.clone() * values.columns()).sum(2) * factors.clone();
-                let to_rows = g.rows(rows) * found;
-                let [direct, direct_slopes] = weigh(&e, factors.clone() * g.rows(rows), &slope.rows(rows));
-                let [scaled, scaled_slopes] = weigh(&e, factors * to_rows.clone(), &slope.rows(rows));
-                [direct, direct_slopes, scaled, scaled_slopes, to_rows]
-            });
+        let [direct, direct_slopes, scaled, scaled_slopes, mut to_rows] = exponentials.by_rows(|e, rows| {
+            let factors = exponentials.row_factors(&e, before, rows);
+            let found = (e.clone() * values.columns()).sum(2) * factors.clone();
+            let to_rows = g.rows(rows) * found;
+            let [direct, direct_slopes] = weigh(&e, factors.clone() * g.rows(rows), &slope.rows(rows));
+            let [scaled, scaled_slopes] = weigh(&e, factors * to_rows.clone(), &slope.rows(rows));
+            [direct, direct_slopes, scaled, scaled_slopes, to_rows]
+        });
         let to_values = columns.clone() * direct.clone().sum(1);
         // The derivatives with respect to the logarithms of the entries, summed over rows, and the same times the slopes of
         // the rows. `to_columns` holds the derivatives with respect to the logarithms of the columns' factors.
@@ -66,8 +63,7 @@ impl Primitive for NeuralSortMatrix {
         for iteration in (1..=self.iterations).rev() {
             let before = &scalings[iteration - 1];
             let sent = scalings[iteration].clone() * to_columns.clone();
-            let [by_columns, column_slopes, by_rows, row_slopes] = by_first_rows(&exponentials.x, count, |rows| {
-                let e = exponentials.of(rows);
+            let [by_columns, column_slopes, by_rows, row_slopes] = exponentials.by_rows(|e, rows| {
                 let factors = exponentials.row_factors(&e, before, rows);
                 let back = to_rows.rows(rows) - factors.clone() * (e.clone() * sent.columns()).sum(2);
                 let [by_columns, column_slopes] = weigh(&e, factors.clone(), &slope.rows(rows));
@@ -140,10 +136,17 @@ impl<'a, B: Backend> Exponentials<'a, B> {
         let slope = count.clone() - index.clone() * 2.0 - 1.0;
         let ranks = (count - index).above(0.0);
         let mut exponentials = Self { x, mask, spread, slope, ranks, sort, whole: None };
-        if fits_at_once(&exponentials.x, exponentials.rows()) {
-            exponentials.whole = Some(exponentials.computed((0, exponentials.rows())));
+        let rows = exponentials.rows();
+        if chunks_of(&exponentials.x, rows, 0).count() == 1 {
+            exponentials.whole = Some(exponentials.computed((0, rows)));
         }
         exponentials
+    }
+
+    /// Computes `K` arrays `[batch, ranks, ..]` in chunks of rows; `chunk` also receives the exponentials of its rows.
+    fn by_rows<const K: usize>(&self, chunk: impl Fn(Array<B>, Rows) -> [Array<B>; K]) -> [Array<B>; K] {
+        let of_rows = |rows| chunk(self.whole.clone().unwrap_or_else(|| self.computed(rows)), rows);
+        in_chunks(&self.x, chunks_of(&self.x, self.rows(), 0), of_rows)
     }
 
     fn rows(&self) -> usize {
@@ -151,7 +154,7 @@ impl<'a, B: Backend> Exponentials<'a, B> {
         self.sort.rows(documents)
     }
 
-    fn computed(&self, rows: (usize, usize)) -> Array<B> {
+    fn computed(&self, rows: Rows) -> Array<B> {
         let logits = self.slope.rows(rows).column() * self.x.columns() - self.spread.columns();
         // The value is finite, so a row of only padding is not 0 / 0.
         let logits = logits / self.sort.temperature + (self.mask.columns() - 1.0) * 1e30;
@@ -159,12 +162,8 @@ impl<'a, B: Backend> Exponentials<'a, B> {
         (logits - largest).exp() * self.mask.columns() * self.ranks.rows(rows).column()
     }
 
-    fn of(&self, rows: (usize, usize)) -> Array<B> {
-        self.whole.clone().unwrap_or_else(|| self.computed(rows))
-    }
-
     /// Returns the factor `1 / sum_j e_rj b_j` of each row of a chunk.
-    fn row_factors(&self, e: &Array<B>, columns: &Array<B>, rows: (usize, usize)) -> Array<B> {
+    fn row_factors(&self, e: &Array<B>, columns: &Array<B>, rows: Rows) -> Array<B> {
         ((e.clone() * columns.columns()).sum(2) + (-self.ranks.rows(rows) + 1.0)).recip()
     }
 
@@ -172,8 +171,7 @@ impl<'a, B: Backend> Exponentials<'a, B> {
     fn scalings(&self) -> Vec<Array<B>> {
         let mut scalings = vec![self.mask.clone()];
         for iteration in 0..self.sort.iterations {
-            let [sums] = by_first_rows(&self.x, self.rows(), |rows| {
-                let e = self.of(rows);
+            let [sums] = self.by_rows(|e, rows| {
                 let factors = self.row_factors(&e, &scalings[iteration], rows);
                 [(e * factors.column()).sum(1).columns()]
             });

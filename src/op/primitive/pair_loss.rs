@@ -3,17 +3,15 @@
 
 use burn::backend::{Backend, TensorMetadata};
 use burn::tensor::DType;
-#[cfg(feature = "_cube")]
-use burn_cubecl::tensor::CubeTensor;
 
 use super::{
     Arrays, Primitive,
-    array::{Array, by_rows},
+    array::{Array, Rows, by_rows},
     exactly, first, in_single,
 };
 use crate::op::cpu::{self, Distance, PairLoss, PairWeight, Real};
 #[cfg(feature = "_cube")]
-use crate::op::gpu;
+use crate::op::gpu::{self, CubeTensor, Outputs};
 
 /// The inputs are the scores, the labels and the mask, followed by the arrays of the weight in the order of
 /// [`PairWeight::map`].
@@ -75,12 +73,12 @@ impl Primitive for PairSum {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
         gpu::pair_loss(first(inputs), self.weight(inputs[3..].iter().copied()), self.loss)
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Outputs {
         gpu::pair_loss_gradient(first(inputs), self.weight(inputs[3..].iter().copied()), g, self.loss)
     }
 }
@@ -88,7 +86,7 @@ impl Primitive for PairSum {
 impl<B: Backend> PairWeight<Array<B>> {
     /// Returns two weights for each pair in the given rows. In the first, the row's document is the more relevant; in
     /// the second, the column's document is.
-    fn of_rows(&self, ordered: Array<B>, reversed: Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
+    fn of_rows(&self, ordered: Array<B>, reversed: Array<B>, rows: Rows) -> (Array<B>, Array<B>) {
         match self {
             Self::Unit => (ordered, reversed),
             Self::Document(u) => (ordered * u.rows(rows).column(), reversed * u.columns()),
@@ -158,7 +156,7 @@ fn exponential_bound<B: Backend>(t: &Array<B>) -> f64 {
 
 /// Returns two arrays that are 1 for ordered pairs and 0 for others. For the first array, an ordered pair has the
 /// higher label in its row; for the second, in its column.
-fn order<B: Backend>(labels: &Array<B>, mask: &Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
+fn order<B: Backend>(labels: &Array<B>, mask: &Array<B>, rows: Rows) -> (Array<B>, Array<B>) {
     let valid = mask.columns() * mask.rows(rows).column();
     let d = labels.differences(rows);
     ((-d.clone()).above(0.0) * valid.clone(), d.above(0.0) * valid)

@@ -2,8 +2,6 @@
 //! [`ideal_dcg`](crate::op::ideal_dcg()).
 
 use burn::backend::Backend;
-#[cfg(feature = "_cube")]
-use burn_cubecl::tensor::CubeTensor;
 
 use super::{
     Arrays, Primitive,
@@ -12,7 +10,7 @@ use super::{
 };
 use crate::op::cpu::{self, Real};
 #[cfg(feature = "_cube")]
-use crate::op::gpu;
+use crate::op::gpu::{self, CubeTensor, Outputs};
 
 /// The inputs are the scores and the mask.
 #[derive(Clone, Debug)]
@@ -32,7 +30,7 @@ impl Primitive for Rank {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
         gpu::rank(first(inputs))
     }
 }
@@ -78,7 +76,7 @@ impl Primitive for IdealDcg {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
         gpu::ideal_dcg(first(inputs), &self.discounts)
     }
 }

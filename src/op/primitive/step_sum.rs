@@ -1,17 +1,15 @@
 //! [`step_sum`](crate::op::step_sum()), a smooth count of the documents ahead.
 
 use burn::backend::Backend;
-#[cfg(feature = "_cube")]
-use burn_cubecl::tensor::CubeTensor;
 
 use super::{
-    Arrays, Primitive,
+    Arrays, Primitive, Transposed,
     array::{Array, by_rows},
     exactly, first,
 };
 use crate::op::cpu::{self, Real, Step};
 #[cfg(feature = "_cube")]
-use crate::op::gpu;
+use crate::op::gpu::{self, CubeTensor, Outputs};
 
 /// The inputs are the scores and the values, and optionally the documents whose sums are computed; the others receive
 /// 1/2.
@@ -60,23 +58,18 @@ impl Primitive for StepSum {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
         gpu::step_sum(first(inputs), inputs.get(2).copied(), self.alpha, self.step)
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Outputs {
         gpu::step_sum_gradient(first(inputs), g, self.alpha, self.step)
     }
 
     /// The gradient `sum_i g_i phi(alpha (x_j - x_i))` is the same sum for negated scores.
-    fn transposed<B: Backend>(
-        &self,
-        inputs: &[Array<B>],
-        _: &[Array<B>],
-        g: &Array<B>,
-    ) -> Option<(Arrays<B>, Option<Array<B>>)> {
-        Some((vec![-inputs[0].clone(), g.clone()], None))
+    fn transposed<B: Backend>(&self, mut inputs: Arrays<B>, _: Arrays<B>, g: Array<B>) -> Transposed<B> {
+        Some((vec![-inputs.swap_remove(0), g], None))
     }
 
     fn counted<'a, V>(&self, inputs: &'a [V]) -> Option<&'a V> {

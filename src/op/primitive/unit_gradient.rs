@@ -2,13 +2,11 @@
 //! 1.
 
 use burn::backend::Backend;
-#[cfg(feature = "_cube")]
-use burn_cubecl::tensor::CubeTensor;
 
 use super::{Arrays, Primitive, array::Array, exactly};
 use crate::op::cpu::Real;
 #[cfg(feature = "_cube")]
-use crate::op::gpu;
+use crate::op::gpu::{self, CubeTensor, Outputs};
 
 /// The shortest gradient that is scaled to length 1. A shorter gradient is divided by this length instead of by its own
 /// length.
@@ -37,12 +35,12 @@ impl Primitive for UnitGradient {
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu(&self, inputs: &[&CubeTensor]) -> Option<Vec<CubeTensor>> {
+    fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
         Some(vec![inputs[3].clone()])
     }
 
     #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Option<Vec<CubeTensor>> {
+    fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Outputs {
         let [_, gradient, mask] = super::first(inputs);
         gpu::unit_gradient([gradient, mask], g)
     }
