@@ -177,8 +177,11 @@ pub struct LearnerEntry {
     pub(super) fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,
     pub(super) defaults: fn() -> Map,
     pub(super) keys: fn() -> &'static [&'static str],
-    pub(super) build: fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>,
+    pub(super) build: Build,
 }
+
+/// Builds a learner from its section.
+type Build = fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>;
 
 impl LearnerEntry {
     /// Creates the entry of a learner that reads no other section, and rejects weights and missing values. Several

@@ -181,8 +181,8 @@ pub fn gradient_of_trials<B: Backend>(
     numbers: usize,
     flow: impl Fn(f64, Comparison, Rows) -> Array<B>,
 ) -> Array<B> {
-    // Each chunk gives `[batch, rows]`, and `[batch, 1, documents]` with what its rows send to every document.
     let [_, documents] = x.dims();
+    // Each chunk gives `[batch, rows]`, and `[batch, 1, documents]` with what its rows send to every document.
     let [to_rows, to_all] = in_chunks(x, chunks_of(x, documents, numbers), |rows| {
         let sent = mixture.iter().map(|&(weight, comparison)| flow(weight, comparison, rows));
         let sent = sent.reduce(|sent, here| sent + here).unwrap_or_else(|| x.differences(rows) * 0.0);
