@@ -198,7 +198,8 @@ impl Lists {
         let cells = shape.batch * shape.documents;
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(SEED, "bench", cells as u64));
         let scores: Vec<f32> = (0..cells).map(|_| normal(&mut random)).collect();
-        let of_cell = |cell: usize| if cell % shape.documents == 0 { 4.0 } else { f32::from(label(random.random())) };
+        let of_cell =
+            |cell: usize| if cell.is_multiple_of(shape.documents) { 4.0 } else { f32::from(label(random.random())) };
         let labels: Vec<f32> = (0..cells).map(of_cell).collect();
         let device = device.clone().autodiff();
         let tensor = |values| Tensor::<2>::from_data(TensorData::new(values, [shape.batch, shape.documents]), &device);

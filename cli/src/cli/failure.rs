@@ -162,15 +162,15 @@ mod tests {
 
     #[test]
     fn a_cause_missing_from_the_message_is_appended() {
-        let failed: Result<(), io::Error> = Err(io::ErrorKind::PermissionDenied.into());
-        let failure = Failure::unwritable(failed.unwrap_err()).context("ranker.onnx: cannot write");
+        let failed: io::Error = io::ErrorKind::PermissionDenied.into();
+        let failure = Failure::unwritable(failed).context("ranker.onnx: cannot write");
         let Failure::Input(error) = failure else { panic!("a place that cannot be used is bad input") };
         assert_eq!(one_line(&error), "ranker.onnx: cannot write: permission denied");
     }
 
     #[test]
     fn a_closed_pipe_stays_a_closed_pipe_in_any_context() {
-        let closed: Result<(), io::Error> = Err(io::ErrorKind::BrokenPipe.into());
-        assert!(matches!(Failure::from(closed.unwrap_err()).context("scores"), Failure::ClosedPipe));
+        let closed: io::Error = io::ErrorKind::BrokenPipe.into();
+        assert!(matches!(Failure::from(closed).context("scores"), Failure::ClosedPipe));
     }
 }
