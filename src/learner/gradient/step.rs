@@ -252,7 +252,7 @@ mod tests {
             format!("{:?}", drawn(&*loss.build().unwrap(), run, epoch, step, part).unwrap())
         };
         let first = drawn(&noisy, 7, 1, 0, 0);
-        assert!(first.contains("noise_by_row: true"), "{first}");
+        assert!(first.contains(" by_row: true"), "{first}");
         assert_eq!(drawn(&noisy, 7, 1, 0, 0), first);
         for other in [
             drawn(&noisy, 8, 1, 0, 0),
