@@ -122,7 +122,7 @@ impl MeasureName {
 
     /// Returns whether the measure depends on every rank, and depends less on each rank than on the rank before it.
     fn falls_gradually(self) -> bool {
-        matches!(self, Self::Ndcg | Self::Dcg | Self::Err | Self::Rbp)
+        matches!(self, Self::Ndcg | Self::Dcg | Self::Ap | Self::Err | Self::Rbp)
     }
 }
 
