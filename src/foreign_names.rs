@@ -22,7 +22,8 @@ pub fn ours(name: &str) -> impl Iterator<Item = &'static str> {
     those.flat_map(|(ours, _)| ours.split(' '))
 }
 
-#[cfg(all(test, feature = "learners"))]
+#[cfg(test)]
+#[cfg(feature = "learners")]
 mod tests {
     use std::collections::HashSet;
 

@@ -141,7 +141,8 @@ fn field_of(path: &str, name: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 

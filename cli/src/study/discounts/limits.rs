@@ -4,7 +4,10 @@
 //! the integrals of the paper have closed forms. With `y(1) = a + b` and `t = 1 - s`, the integral
 //! `(1 - beta) int_0^c y(1 - t) t^(-beta) dt` is `y(1) c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
 
-use super::series::{LABEL_1, LABEL_2};
+/// The probability of label 2 as a linear function of the quality: its value at 0, and its slope.
+pub(super) const LABEL_2: (f64, f64) = (0.05, 0.1);
+/// The probability of label 1 as a linear function of the quality: its value at 0, and its slope.
+pub(super) const LABEL_1: (f64, f64) = (0.25, 0.3);
 
 /// A factor that discounts the gain at each rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use rand::seq::SliceRandom;
 
-use super::limits::{CASES, Case, Decay};
+use super::limits::{CASES, Case, Decay, LABEL_1, LABEL_2};
 use crate::study::*;
 
 /// Limits are fitted only to samples of at least this number of documents. If fewer than three list lengths are that
@@ -155,11 +155,6 @@ pub(super) enum Population {
     /// The documents of a ranking, given by their labels in ascending order of score.
     Pooled(Vec<f64>),
 }
-
-/// The probability of label 2 as a linear function of the quality: its value at 0, and its slope.
-pub(super) const LABEL_2: (f64, f64) = (0.05, 0.1);
-/// The probability of label 1 as a linear function of the quality: its value at 0, and its slope.
-pub(super) const LABEL_1: (f64, f64) = (0.25, 0.3);
 
 /// A sample of documents, in the order in which they were drawn.
 #[derive(Debug, Clone, Default)]
