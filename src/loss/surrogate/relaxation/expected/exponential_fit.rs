@@ -13,7 +13,7 @@
 //! s in float64.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use burn::tensor::DType;
 
@@ -63,8 +63,8 @@ impl ExponentialFit {
 pub fn exponential_fit(discount: &Discount, n: usize, tolerance: f64, scores: DType) -> Option<Arc<ExponentialFit>> {
     /// The discount, the number of ranks, the bits of the tolerance, and whether scores are float64.
     type Key = (String, usize, u64, bool);
-    static CACHE: Mutex<BTreeMap<Key, Arc<ExponentialFit>>> = Mutex::new(BTreeMap::new());
-    let cache = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    static CACHE: OnceLock<Mutex<BTreeMap<Key, Arc<ExponentialFit>>>> = OnceLock::new();
+    let cache = || CACHE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
     if !is_completely_monotone(discount) {
         return None;
     }
