@@ -4,11 +4,13 @@
 //! Because this module does not depend on the primitives, any other module can use it to pass settings to threads.
 
 mod instructions;
+mod names;
 
 use std::cell::Cell;
 
 pub(crate) use instructions::Target;
-pub use instructions::{Instructions, InstructionsError, SumPath};
+pub use instructions::{Instructions, SumPath};
+pub use names::InstructionsError;
 
 /// The default memory budget, 256 MiB.
 const DEFAULT_MEMORY_BUDGET: usize = 256 << 20;
