@@ -103,8 +103,8 @@ impl<T: Real> Batch<T> {
         // Gains that are counted, and others that are sorted.
         ideal_dcg(labels, mask, &table);
         ideal_dcg(g, mask, &table);
-        exp2(labels);
-        log2_discount(&ranks);
+        map(labels, Function::Exp2);
+        map(&ranks, Function::Log2Discount);
     }
 }
 
