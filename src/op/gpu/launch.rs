@@ -28,6 +28,9 @@ const TABLES_KEPT: usize = 16;
 /// The outputs of a kernel, or `None` if the device has no kernel for these tensors.
 pub type Outputs = Option<Vec<CubeTensor>>;
 
+/// A table that stays on a device: the device, its numbers, and the tensor with them.
+type Table = (CubeDevice, Vec<f32>, CubeTensor);
+
 /// The device and the size of a batch of lists, for launching kernels.
 pub(super) struct Batch {
     pub client: Client,
@@ -111,7 +114,7 @@ impl Batch {
 
     /// Returns a tensor on the device that begins with these numbers. It stays there, for calls with the same numbers.
     pub fn table(&self, values: &[f32]) -> CubeTensor {
-        static TABLES: OnceLock<Mutex<Vec<(CubeDevice, Vec<f32>, CubeTensor)>>> = OnceLock::new();
+        static TABLES: OnceLock<Mutex<Vec<Table>>> = OnceLock::new();
         let mut tables = TABLES.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let found = tables.iter().find(|(device, held, _)| *device == self.device && held.starts_with(values));
         if let Some((_, _, tensor)) = found {
