@@ -282,8 +282,7 @@ pub(crate) fn root_cause(error: impl Display) -> String {
     root.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the backend gave no reason").to_owned()
 }
 
-/// Returns the device that a selector names among those of a backend. Most devices give an error only at their first
-/// computation.
+/// Returns the device of a backend that a selector names. Most devices give an error only at their first computation.
 #[cfg_attr(
     any(feature = "ndarray", feature = "tch"),
     allow(deprecated, reason = "burn gives up ndarray and LibTorch; both are supported for users of older models")

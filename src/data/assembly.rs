@@ -287,7 +287,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// Makes room for `rows` rows of `count` features, which `bytes` bytes of text hold. Before the first rows, makes
-    /// room for those of all files: about as many bytes make a row in the rest of them.
+    /// room for the rows of all files, and assumes that a row takes about as many bytes in the rest of them.
     pub fn make_room(&mut self, rows: usize, bytes: usize, count: usize, have_ids: bool) -> Result<(), DataError> {
         let width = count.max(self.rows.count);
         if self.rows.rows == 0 {
@@ -361,7 +361,7 @@ impl<'a> Assembly<'a> {
     }
 }
 
-/// Returns the first run whose value differs from that of its query's first run, with both values in words.
+/// Returns the first run whose value differs from the value of its query's first run, with both values in words.
 fn differing<T: PartialEq + ToString>(values: &[T], first: usize, home: &[usize]) -> Option<(usize, String, String)> {
     let mut pairs = (first..values.len()).zip(home);
     let (run, &home) = pairs.find(|&(run, &home)| values[run] != values[home])?;

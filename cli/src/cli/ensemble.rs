@@ -125,7 +125,7 @@ impl EnsembleArgs {
         Ok(writeln!(out, "{record}")?)
     }
 
-    /// Prints the means of each member, and those of all.
+    /// Prints the means of each member, and the means of the whole ensemble.
     fn print(&self, rows: &[(&Member, Means)], all: &Means, on: On, out: &mut dyn Write) -> Result {
         let total: f64 = rows.iter().map(|(member, _)| member.weight).sum();
         let head = all.iter().map(|(measure, _)| measure.to_string());

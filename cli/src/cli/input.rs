@@ -268,7 +268,7 @@ pub fn ranker(path: &Path, device: &Device) -> Result<Ranker> {
 /// The maximum length of a line in a score file, in bytes.
 const LONGEST_SCORE: usize = 1 << 10;
 
-/// What is said about a TREC run in the place of scores.
+/// The hint for a TREC run that is given as a file of scores.
 const OF_RUN: &str = " (a TREC run is read with --qrels)";
 
 /// Reads one score per line from a file, which may be compressed, or from standard input if the path is `-`.

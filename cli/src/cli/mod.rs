@@ -154,8 +154,8 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     end(done, &mut *out)
 }
 
-/// Parses a command line, also that of another program of this workspace, which prints as this command does. Makes the
-/// process ready to print messages.
+/// Parses the command line of this command, or of another program of this workspace that prints in the same way. Makes
+/// the process ready to print messages.
 ///
 /// # Errors
 /// Returns the exit code after printing the help, the version or what is wrong.

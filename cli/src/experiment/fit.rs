@@ -181,7 +181,7 @@ pub fn fit_in_place(
     })
 }
 
-/// Fits the normalizer, or takes that of the ranker from which the fit starts, and normalizes all sets.
+/// Fits the normalizer, or takes the normalizer of the ranker from which the fit starts, and normalizes all sets.
 fn normalize(config: &Experiment, split: &mut Split, start: Option<&Ranker>) -> Result<Normalizer, DataError> {
     let mut normalizer = match start {
         Some(ranker) => ranker.normalizer().clone(),

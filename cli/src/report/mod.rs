@@ -27,7 +27,7 @@ pub(crate) use self::runs::{FinishedRun, Runs, in_words, page as runs_page};
 pub(crate) use self::study::{page as study_page, page_of_several as studies_page, study_table};
 pub(crate) use self::train::measures_table;
 
-// What the parts of pages need: a part takes all of this with `use super::*`.
+// Imports for the parts of pages, which take them with `use super::*`.
 use self::about::{
     conclusion, configuration, convention_in_words, cost, description, fact, in_a_sentence, named_measure, normalized,
     provenance, round_word, titled,

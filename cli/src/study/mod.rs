@@ -23,7 +23,7 @@ pub(crate) use findings::{About, Claim, Curves, Findings, StudyReport, Table};
 pub(crate) use source::{Material, RunSubject, Runs, ScoredQuery, Source, Subject};
 pub(crate) use verdict::Verdict;
 
-// What a study needs: it takes all of this with `use super::*`.
+// Imports for the studies, which take them with `use super::*`.
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::data::RankingDataset;
 use burn_rank::loss::{Lists, LossSpec};

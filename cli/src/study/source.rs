@@ -74,7 +74,8 @@ impl Source {
         }
     }
 
-    /// Returns the seed of generated data. Other sources have none, and what a study generates besides has the seed 1.
+    /// Returns the seed of generated data. For other sources, returns 1, which is the seed of everything else that a study
+    /// generates.
     pub(super) fn seed(&self) -> u64 {
         match self {
             Source::Generated { seed, .. } => *seed,

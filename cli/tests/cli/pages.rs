@@ -107,8 +107,8 @@ fn every_label_of_a_link_is_defined_and_used() {
     }
 }
 
-/// The guide is part of the crate's documentation, but the files around it are not: src/guide_links.txt defines the labels
-/// of its links anew.
+/// The guide is part of the crate's documentation, but the files around it are not. So src/guide_links.txt defines the
+/// labels of its links again.
 #[test]
 fn the_pages_of_the_guide_have_no_link_that_breaks_on_docs_rs() {
     let (guide, links) = (text("src/guide.rs"), text("src/guide_links.txt"));

@@ -13,7 +13,7 @@ use super::bad_input::contains;
 use super::folders::{everything, kill, refused, start, wait_until};
 use super::{Bench, files, words};
 
-/// What the configurations share.
+/// The keys that all configurations share.
 const BOTH: &str = "data = { train = [\"d.txt\"] }\ncv = { split = 3 }\n";
 
 const GRADIENT: &str = r#"

@@ -221,7 +221,7 @@ fn row_of_lone_return(block: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns the error about a block as that of a file in which the block begins after `rows` rows.
+/// Turns an error about a row of a block into one about a row of the file. The block begins after `rows` rows.
 fn behind(rows: usize, mut error: DataError) -> DataError {
     if let DataError::Cell { row, .. } | DataError::Row { row, .. } = &mut error {
         *row += rows;

@@ -243,8 +243,8 @@ fn offset(zone: &str) -> Option<i64> {
     (hours < 24).then_some(sign * (hours * 60 + minutes) * 60 * SECOND)
 }
 
-/// Reads the numbers in a text whose characters are those of `like`, which has a 0 for each digit. The first number
-/// of a date has four digits, and all other numbers have two. Missing numbers are 0.
+/// Reads the numbers in a text that has the form of `like`, in which each 0 stands for a digit. The first number of a
+/// date has four digits, and all other numbers have two. Missing numbers are 0.
 fn numbers(text: &str, like: &str) -> Option<[i64; 3]> {
     let is_like = |(byte, like): (u8, u8)| if like == b'0' { byte.is_ascii_digit() } else { byte == like };
     if text.len() != like.len() || !text.bytes().zip(like.bytes()).all(is_like) {

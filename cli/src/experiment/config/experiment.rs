@@ -196,7 +196,7 @@ impl Experiment {
         written: Arc<ExperimentConfig>,
         document: &Document,
     ) -> Result<Self, Refusal> {
-        // A section that the grid or the search varies is for those of the learners that read it.
+        // A section that the grid or the search varies stays: some of the learners that are tried read it.
         if document.tries("learner") {
             config.leave_out_unread(|section| document.varies(section));
         }

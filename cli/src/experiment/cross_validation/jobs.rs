@@ -249,8 +249,8 @@ impl PlannedFits<'_> {
         ladder
     }
 
-    /// Runs all fits, those of each rung one after the other, and returns the latest result of every job. Without rungs,
-    /// every fit continues to its end at once.
+    /// Runs all fits, one rung after another, and returns the latest result of every job. Without rungs, every fit runs
+    /// to its end at once.
     ///
     /// A trial continues from the state in its folder. Without an output folder, the trial is fitted again from its
     /// first round, with the same result.
@@ -276,7 +276,7 @@ impl PlannedFits<'_> {
         Ok(results)
     }
 
-    /// Returns the number of rounds after which the fits of a rung pause; those of the last one continue to their end.
+    /// Returns the number of rounds after which the fits of a rung pause. The fits of the last rung run to their end.
     fn pause(&self, rung: usize) -> Option<usize> {
         self.rungs.split_last().and_then(|(_, paused)| paused.get(rung)).map(|rung| rung.rounds)
     }

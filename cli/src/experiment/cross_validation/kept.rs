@@ -217,7 +217,7 @@ impl FoldScores {
     /// Adds the scores of one fit for the test queries of its fold.
     ///
     /// # Errors
-    /// Returns [`DataError::Changed`] if the queries are not those of the rows.
+    /// Returns [`DataError::Changed`] if the rows have other queries.
     fn add(&mut self, fold: usize, test: &RankingDataset, scores: &[f32]) -> Result<(), DataError> {
         for (query, name) in test.query_ids.iter().enumerate() {
             let (documents, rows) = (test.range(query), self.rows.query(name).unwrap_or_default());

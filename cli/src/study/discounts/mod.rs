@@ -157,7 +157,7 @@ fn distinguishable(case: &Case, series: &Series, at: usize) -> Option<Claim> {
     let found = format!("flips of three pairs per sample: {halves}");
     let what = match keeps_apart {
         true => "from some n on the order of two ranking functions stays",
-        false => "the order of two ranking functions goes on flipping",
+        false => "the order of two ranking functions continues to flip",
     };
     let judged = Judged::new(verdict, found).number("early flips", early.mean).number("late flips", late.mean);
     Some(Claim::new(theorem, format!("{what}, with {}", case.name), judged))

@@ -210,7 +210,7 @@ impl Both {
         largest_difference(&self.soft, &self.exact)
     }
 
-    /// Returns how much the mean NDCG differs from that of another ranker.
+    /// Returns how much the mean NDCG differs from the mean NDCG of another ranker.
     fn difference(&self, other: &Both) -> f64 {
         (mean(&self.exact) - mean(&other.exact)).abs()
     }

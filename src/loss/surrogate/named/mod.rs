@@ -10,7 +10,7 @@ use crate::op::Step;
 
 /// Defines the surrogates of one family from rows. A row has the loss's documentation, its name, type and
 /// configuration, the measure and the relaxation that it joins, what the registry says of it, and the parameters with
-/// their defaults, but for the temperature, whose default is that of the relaxation. Parameters have the names that
+/// their defaults. The temperature has the default of the relaxation. Parameters have the names that
 /// [`RelaxedMeasureConfig`] gives them. In `where`, a row may set further parameters, which its users cannot change.
 ///
 /// [`RelaxedMeasureConfig`]: super::relaxed_measure::RelaxedMeasureConfig
