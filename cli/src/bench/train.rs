@@ -89,9 +89,6 @@ impl TrainBench {
 /// The arguments of a benchmark of boosted trees, fitted to generated data that resemble MSLR-WEB.
 #[derive(Debug, Clone, Args)]
 pub struct TreesBench {
-    /// Loss, by name
-    #[arg(long, default_value = "lambda_ndcg")]
-    pub loss: String,
     /// Number of queries
     #[arg(long, default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
     queries: u32,
@@ -101,9 +98,6 @@ pub struct TreesBench {
     /// Leaves of a tree
     #[arg(long, default_value_t = 31, value_parser = value_parser!(u32).range(2..))]
     leaves: u32,
-    /// Set a parameter of the loss, as in k=30
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
 }
 
 impl TreesBench {
@@ -163,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_fit_is_timed() {
-        let bench = TreesBench { loss: String::new(), queries: 6, rounds: 2, leaves: 3, set: Vec::new() };
+        let bench = TreesBench { queries: 6, rounds: 2, leaves: 3 };
         let row = bench.run(LossSpec::new("lambda_ndcg"), 1, &Device::flex(), "flex").unwrap();
         assert_eq!(
             [&row["documents"], &row["features"], &row["rounds"]],

@@ -59,10 +59,19 @@ enum BenchCommand {
     /// Measure the time, in microseconds, that each kind of ranker needs to normalize and score one query
     Serving(ServingBench),
     /// Measure the time and memory of training boosted trees on generated data
-    Trees(TreesBench),
+    Trees {
+        /// Loss, by name
+        #[arg(long, default_value = "lambda_ndcg")]
+        loss: String,
+        #[command(flatten)]
+        bench: TreesBench,
+        /// Set a parameter of the loss, as in k=30
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        set: Vec<String>,
+    },
 }
 
-/// The methods for summing over pairs.
+/// Returns the parser of --sums, which lists the methods in the help.
 fn sums() -> impl TypedValueParser<Value = SumPath> {
     input::one_of(SumPath::ALL.iter().map(|path| (path.name(), *path, path.summary())))
 }
@@ -78,7 +87,7 @@ impl BenchArgs {
             None => ("losses", &LOSSES),
             Some(BenchCommand::Train(_)) => ("train", &TRAIN),
             Some(BenchCommand::Serving(_)) => ("serving", &SERVING),
-            Some(BenchCommand::Trees(_)) => ("trees", &TREES),
+            Some(BenchCommand::Trees { .. }) => ("trees", &TREES),
         };
         let mut table = Table::new(columns.iter().map(|(title, _)| *title));
         let named = (!self.devices.is_empty()).then_some(&self.devices);
@@ -92,9 +101,9 @@ impl BenchArgs {
                     let timed = |rankers| work.now(&format!("requests to {name}, rankers timed: {rankers}"));
                     bench.run(&device, name, timed)?
                 }
-                Some(BenchCommand::Trees(bench)) => {
-                    let mut loss = LossSpec::parse(&bench.loss);
-                    loss.params.extend(input::assignments("--set", &bench.set)?);
+                Some(BenchCommand::Trees { loss, bench, set }) => {
+                    let mut loss = LossSpec::parse(loss);
+                    loss.params.extend(input::assignments("--set", set)?);
                     let run = || bench.run(loss, self.repeats, &device, name);
                     vec![during(&format!("growing trees on {name}"), run)?]
                 }

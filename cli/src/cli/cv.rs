@@ -98,6 +98,7 @@ impl CvArgs {
         {
             bail!("--refit: found the folder of --out, expected another one");
         }
+        // Bad values of --keep and --scores are refused before the configuration is read.
         self.keep()?;
         self.scores.as_deref().map(format_of).transpose().map_err(|refusal| Failure::input(format!("--{refusal}")))?;
         together(|group| {
@@ -303,7 +304,7 @@ impl CvArgs {
         Ok(())
     }
 
-    /// Trains the chosen setting on all queries. `estimate` is what the cross-validation says about the ranker.
+    /// Trains the chosen setting on all queries. `estimate` is the ranker's quality as the cross-validation estimates it.
     fn refit(&self, refit: &Refit, chosen: &Chosen, run: &Reading, estimate: Estimate) -> Result<FinishedRun> {
         let (document, config) = chosen.configuration(&refit.data)?;
         let rounds = Rounds::new(self.quiet, config.measure.select);

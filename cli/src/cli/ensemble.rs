@@ -59,7 +59,7 @@ enum Standardize {
 /// The means of the measures on the validation queries.
 type Means = Vec<(Measure, f64)>;
 
-/// The number of validation queries, if there are some, and the convention of the measures.
+/// The number of validation queries and the convention of the measures, if there are validation queries.
 type On<'a> = Option<(usize, &'a Convention)>;
 
 impl EnsembleArgs {
@@ -73,12 +73,13 @@ impl EnsembleArgs {
         let device = self.scoring.device()?;
         let members = self.members(&device)?;
         // A ranker of another system does not know how its training data were read.
-        let own = members.members().iter().find(|member| !member.ranker.metadata().is_imported());
-        let first = &own.unwrap_or(&members.members()[0]).ranker;
-        let read = || self.scoring.reading.read(&self.data, Some((&self.out, first)));
-        let data = (!self.data.is_empty()).then(read).transpose()?;
-        let own = || Ok(first.metadata().convention.clone());
-        let convention = self.convention.as_deref().map_or_else(own, input::convention)?;
+        let known = members.members().iter().find(|member| !member.ranker.metadata().is_imported());
+        let first = &known.unwrap_or(&members.members()[0]).ranker;
+        let data = match &self.data[..] {
+            [] => None,
+            files => Some(self.scoring.reading.read(files, Some((&self.out, first)))?),
+        };
+        let convention = input::convention_or(self.convention.as_deref(), || first.metadata().convention.clone())?;
         let members = match (self.standardize, &data) {
             (Standardize::Query, _) => members,
             (Standardize::Fixed, Some(data)) => {
@@ -167,7 +168,7 @@ impl EnsembleArgs {
             if !reading(pair[0])?.is_as(&reading(pair[1])?) {
                 let found = "found other columns, or another treatment of missing values";
                 let [(_, first), (_, other)] = [pair[0], pair[1]];
-                bail!("member `{}`: {found}, expected those of member `{}`", other.name, first.name);
+                bail!("member `{}`: {found}, expected the same as for member `{}`", other.name, first.name);
             }
         }
         Ok(members)

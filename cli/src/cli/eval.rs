@@ -105,8 +105,8 @@ fn evaluate_scored(args: &EvalArgs, out: &mut dyn Write) -> Result {
         });
         return conventions(&measures, rows, args.json, out);
     }
-    let own = || Ok(scored.convention.clone().unwrap_or_default());
-    let convention = args.convention.as_deref().map_or_else(own, input::convention)?;
+    let own = || scored.convention.clone().unwrap_or_default();
+    let convention = input::convention_or(args.convention.as_deref(), own)?;
     let evaluation = during("measuring", || evaluate(&scored.rankings(data, &convention), &measures, &convention))?;
     let queries = data.query_ids.iter().map(String::as_str).collect();
     let (measure, values) = (&evaluation.means[0].0, &evaluation.per_query[0]);
@@ -188,8 +188,8 @@ fn print_lines(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -
         });
         about.add_to(&mut object);
         if args.per_query {
-            let row = |(query, values): (&String, &Vec<f64>)| json!({"query": query, "measures": TrecReport::of_query(&measures, query, values)});
-            object["per_query"] = judged.queries.iter().map(|(query, (values, _))| row((query, values))).collect();
+            let row = |(query, (values, _)): &(String, (Vec<f64>, bool))| json!({"query": query, "measures": TrecReport::of_query(&measures, query, values)});
+            object["per_query"] = judged.queries.iter().map(row).collect();
         }
         return Ok(writeln!(out, "{object}")?);
     }

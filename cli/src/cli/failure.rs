@@ -10,12 +10,12 @@ use burn_rank::ranker::RankerError;
 
 use crate::experiment::{ExperimentError, OutputError};
 
-/// Returns a failure for bad input from a function, with a message as for `format!`.
+/// Makes the calling function return a failure for bad input, with a message as in `format!`.
 macro_rules! bail {
     ($($message:tt)*) => { return Err($crate::cli::Failure::input(format_args!($($message)*))) };
 }
 
-/// Returns a failure for bad input from a function unless a condition holds.
+/// Makes the calling function return a failure for bad input unless a condition holds.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)*) => { if !$condition { $crate::cli::bail!($($message)*) } };
 }

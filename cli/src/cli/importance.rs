@@ -67,8 +67,7 @@ impl ImportanceArgs {
         let ranker = input::ranker(&self.model, &device)?;
         self.scoring.reading.check(&ranker)?;
         let data = self.scoring.reading.read(&self.data, Some((&self.model, &ranker)))?;
-        let own = || Ok(ranker.metadata().convention.clone());
-        let convention = self.convention.as_deref().map_or_else(own, input::convention)?;
+        let convention = input::convention_or(self.convention.as_deref(), || ranker.metadata().convention.clone())?;
         let importance = PermutationImportance { repeats: self.repeats, seed: self.seed, across_queries: self.across };
         let work = Work::of("features", data.feature_count);
         let found =

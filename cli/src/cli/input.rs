@@ -223,6 +223,14 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map> {
     Ok(values)
 }
 
+/// Returns the convention that the user named, or else the default of the command.
+pub fn convention_or(asked: Option<&str>, default: impl FnOnce() -> Convention) -> Result<Convention> {
+    match asked {
+        Some(text) => convention(text),
+        None => Ok(default()),
+    }
+}
+
 /// Parses a convention: either the name of a preset, or a table of differences from a preset, as in
 /// `measure.convention`.
 pub fn convention(text: &str) -> Result<Convention> {

@@ -56,10 +56,16 @@ impl ModelsArgs {
             return self.show(ranker, *features, out);
         }
         let all = !(self.losses || self.learners || self.measures);
-        type List = fn(&ModelsArgs, &mut dyn Write) -> Result;
-        let lists: [(bool, List); 3] =
-            [(self.learners, Self::learners), (self.losses, Self::losses), (self.measures, Self::measures)];
-        lists.iter().filter(|(asked, _)| *asked || all).try_for_each(|(_, list)| list(&self, out))
+        if self.learners || all {
+            self.learners(out)?;
+        }
+        if self.losses || all {
+            self.losses(out)?;
+        }
+        if self.measures || all {
+            self.measures(out)?;
+        }
+        Ok(())
     }
 
     fn learners(&self, out: &mut dyn Write) -> Result {

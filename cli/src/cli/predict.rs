@@ -97,8 +97,10 @@ impl PredictArgs {
 
     /// Writes, for each document, how much every feature contributes to its score.
     fn explain(&self, ranker: &Ranker, data: &RankingDataset, file: Option<&PathBuf>, out: &mut dyn Write) -> Result {
-        let read = || self.scoring.reading.read_to_score(&self.background, (&self.model, ranker));
-        let background = (!self.background.is_empty()).then(read).transpose()?;
+        let background = match &self.background[..] {
+            [] => None,
+            files => Some(self.scoring.reading.read_to_score(files, (&self.model, ranker))?),
+        };
         let background = background.as_ref().unwrap_or(data);
         let Contributions { values, expected, .. } =
             during("contributions of the features", || ranker.contributions(data, background))?;

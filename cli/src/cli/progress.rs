@@ -235,10 +235,11 @@ impl Lines {
             None => work.now(&line),
         }
         let due = state.printed.is_none_or(|printed| now - printed >= SHOWN_AFTER.max(elapsed / 10));
-        state.newest = Some(line);
         if due || left == Some(0) {
-            state.printed = Some(now);
-            state.newest.take().into_iter().for_each(terminal::say);
+            (state.printed, state.newest) = (Some(now), None);
+            terminal::say(line);
+        } else {
+            state.newest = Some(line);
         }
     }
 
@@ -246,7 +247,9 @@ impl Lines {
     fn end(&self) {
         let mut state = self.state();
         state.work = None;
-        state.newest.take().into_iter().for_each(terminal::say);
+        if let Some(line) = state.newest.take() {
+            terminal::say(line);
+        }
     }
 }
 

@@ -96,7 +96,10 @@ impl ReportArgs {
                 writeln!(out, "\n{mark:7}  {}", indented(&harmless(&words), 9))?;
             }
         }
-        Ok(self.out.iter().try_for_each(|path| writeln!(out, "\nwritten to {}", path.display()))?)
+        if let Some(path) = &self.out {
+            writeln!(out, "\nwritten to {}", path.display())?;
+        }
+        Ok(())
     }
 
     /// Returns the runs that meet the conditions.

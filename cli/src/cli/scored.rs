@@ -229,10 +229,12 @@ impl Common {
             bail!("{}: expected a file, since it is read twice: {why}", stream.display());
         }
         let own = reading.read(&self.files, Some(path), false)?;
-        let (what, key) = match &self.data {
-            data if data.query_ids != own.query_ids || data.offsets != own.offsets => ("queries", "query"),
-            data if data.labels != own.labels => ("labels", "label"),
-            _ => return Scored::by_ranker(path, ranker, &own, device),
+        let (what, key) = if self.data.query_ids != own.query_ids || self.data.offsets != own.offsets {
+            ("queries", "query")
+        } else if self.data.labels != own.labels {
+            ("labels", "label")
+        } else {
+            return Scored::by_ranker(path, ranker, &own, device);
         };
         let way = format!("expected the same: name the column with --read columns.{key}=NAME");
         bail!("{} were trained on different {what} of these data: {way}", both())

@@ -9,7 +9,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless};
 use clap::Args;
 
-use super::{Common, Result, Scored, Work, bail, ensure, input, written_to};
+use super::{Common, Result, Scored, Work, bail, input, written_to};
 use crate::experiment::{
     Claim, Document, Experiment, Identity, JOBS, KeptRun, OutputFolder, Place, REPORT, RunKind, STUDY, json_bytes,
     put_right,
@@ -86,7 +86,9 @@ impl StudyArgs {
         let Some(name) = &self.name else { return self.list(out) };
         let all = name == ALL;
         let studies: Vec<&StudyEntry> = if all { STUDIES.iter().collect() } else { vec![find(name)?] };
-        ensure!(!all || self.over.is_empty(), "--over: found values for all studies, expected one study");
+        if all && !self.over.is_empty() {
+            bail!("--over: found values for all studies, expected one study");
+        }
         let over = self.over.iter().map(|text| over(text)).collect::<Result<Vec<Over>>>()?;
         let run = Identity::new(RunKind::Study, &self.arguments());
         let claim = if self.overwrite { Claim::Overwrite } else { Claim::New };

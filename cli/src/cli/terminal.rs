@@ -86,15 +86,15 @@ pub fn say(message: impl Display) {
 pub(super) fn refuse<C: Parser>(error: Error, arguments: &[OsString]) -> u8 {
     // clap quotes arguments unchanged. To keep the colors of its message, it is called again with escaped arguments.
     let shown = arguments.iter().map(|argument| harmless(&argument.to_string_lossy()).into_owned());
-    let Err(mut shown) = C::try_parse_from(shown) else {
+    let Err(mut error) = C::try_parse_from(shown) else {
         say(error.render());
         return code(&error);
     };
-    if shown.kind() == ErrorKind::UnknownArgument {
-        suggest(&mut shown, arguments);
+    if error.kind() == ErrorKind::UnknownArgument {
+        suggest(&mut error, arguments);
     }
-    let _ = shown.print();
-    code(&shown)
+    let _ = error.print();
+    code(&error)
 }
 
 /// Adds a hint to the error about an unknown option: what took its place, or the key of the configuration that it

@@ -154,14 +154,15 @@ impl StepCost {
         let time = |kernel: &KernelCost| kernel.seconds.unwrap_or(f64::NEG_INFINITY);
         kernels.sort_by(|a, b| time(b).total_cmp(&time(a)).then(b.launches.total_cmp(&a.launches)));
         let launches = (!kernels.is_empty()).then(|| kernels.iter().map(|kernel| kernel.launches).sum::<f64>());
-        let parts = launches.map(|_| Self::parts(&config.resolved())).unwrap_or_default();
         let mut sources = Vec::new();
-        for (source, setting) in parts {
-            let (watched, clock) = watch(&with(&setting)?, &split, device)?;
-            let there: u64 = watched.values().map(|(launches, _)| launches).sum();
-            let later = clock.steps() - clock.steps_of_round().unwrap_or(0);
-            let launches = launches.unwrap_or_default() - there as f64 / later as f64;
-            sources.push(LaunchSource { source: source.to_string(), launches });
+        if let Some(all) = launches {
+            for (source, setting) in Self::parts(&config.resolved()) {
+                let (watched, clock) = watch(&with(&setting)?, &split, device)?;
+                let there: u64 = watched.values().map(|(launches, _)| launches).sum();
+                let later = clock.steps() - clock.steps_of_round().unwrap_or(0);
+                let launches = all - there as f64 / later as f64;
+                sources.push(LaunchSource { source: source.to_string(), launches });
+            }
         }
         let kernel_seconds = kernels.iter().map(|kernel| kernel.seconds).sum::<Option<f64>>();
         Ok(Some(Self {

@@ -105,8 +105,7 @@ fn what_fits_a_perceptron_is_taken_and_recorded() {
     let bench = Bench::default();
     bench.write("unnamed.toml", UNNAMED);
     bench.done("train unnamed.toml --out first");
-    let text = |file: &str| bench.text(file);
-    let report: Value = serde_json::from_str(&text("first/report.json")).unwrap();
+    let report: Value = serde_json::from_str(&bench.text("first/report.json")).unwrap();
     let config = &report["config"];
     assert_eq!((&config["normalizer"], &config["scorer"]["dropout"]), (&Value::from("gauss"), &Value::from(0.3)));
     assert_eq!(config["loss"]["query_gradients"], "unit");
@@ -114,10 +113,10 @@ fn what_fits_a_perceptron_is_taken_and_recorded() {
         assert_eq!(config["learner"][key].as_f64(), Some(value), "{key}");
     }
     // Values that depend on the data stay open in the configuration, because it may get other data.
-    let written = text("first/config.toml");
+    let written = bench.text("first/config.toml");
     assert!(written.contains("learning_rate = 0.003") && !written.contains("batch_queries"), "{written}");
     bench.done("train first/config.toml --out second");
-    assert_eq!(bench.read("first/ranker.safetensors"), { bench.read("second/ranker.safetensors") });
+    assert_eq!(bench.read("first/ranker.safetensors"), bench.read("second/ranker.safetensors"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Measures several systems on the same queries, or reads what finished `train` and `cv` runs reported about theirs.
+//! Measures several systems on the same queries, or reads the measures in the reports of finished `train` and `cv` runs.
 //! Provides the documents and scores that the page shows.
 
 use std::collections::HashMap;
@@ -58,7 +58,7 @@ impl Systems {
         };
         let scored = systems.iter().zip(&rankers).map(score).collect::<Result<Vec<_>, _>>()?;
         let data = common.data;
-        let convention = args.convention.as_deref().map_or_else(|| Ok(in_common(&scored)), input::convention)?;
+        let convention = input::convention_or(args.convention.as_deref(), || in_common(&scored))?;
         let evaluator = Evaluator::new(&measures, &convention)?;
         let evaluate = |scored: &Scored| evaluator.evaluate(&scored.rankings(&data, &convention));
         let evaluations = scored.iter().map(evaluate).collect::<Result<_, _>>()?;
@@ -95,8 +95,8 @@ impl Systems {
         })
     }
 
-    /// Evaluates the scores that finished runs kept, under a given convention, by the measures of the first run if
-    /// there are none.
+    /// Evaluates the scores that finished runs kept, under a given convention. If no measures are given, takes the
+    /// measures of the first run.
     fn from_kept(args: &CompareArgs, convention: &Convention, mut measures: Vec<Measure>) -> Result<Self> {
         let (device, folders) = (args.scoring.device()?, &args.files);
         let mut runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;

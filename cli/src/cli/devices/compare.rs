@@ -310,7 +310,7 @@ fn run(mut command: Command, interrupt: &Interrupt, left: &str) -> Result<Result
         thread::sleep(LOOK);
     }
     if interrupt.requested() {
-        // A process that has ended is not there to be ended.
+        // This does nothing if the process has already ended.
         child.kill()?;
         child.wait()?;
         return Err(Failure::work(format!("interrupted; {left}")));
