@@ -56,25 +56,33 @@ pub(crate) const SAFETENSORS: FileKind = FileKind::Other("a safetensors file tha
 pub(crate) const BINARY: FileKind = FileKind::Other("binary data of another kind");
 
 const UTF_16: FileKind = FileKind::Other("text in UTF-16");
+const PICKLE: FileKind = FileKind::Other("a pickled Python object");
 
 const fn foreign(system: &'static str, words: &'static str) -> FileKind {
     FileKind::Foreign { system, words }
 }
 
 /// Bytes at the beginning of a file that identify its kind.
-const MAGIC: [(&[u8], FileKind); 12] = [
+const MAGIC: [(&[u8], FileKind); 19] = [
     (b"ARROW1", FileKind::Columnar("an Arrow file")),
     (b"\xff\xff\xff\xff", FileKind::UnreadTable("a stream of Arrow messages")),
+    (b"FEA1", FileKind::UnreadTable("a file of Feather's version 1")),
     (b"PAR1", FileKind::Columnar("a Parquet file")),
+    (b"PARE", FileKind::UnreadTable("an encrypted Parquet file")),
     (b"CBM1", foreign("CatBoost", "a ranker in CatBoost's binary notation")),
     (b"{L\0\0\0\0\0\0\0", foreign("XGBoost", "a ranker in XGBoost's binary notation (UBJSON)")),
     (b"binf", foreign("XGBoost", "a ranker in the binary notation of old versions of XGBoost")),
     (b"\x1f\x8b", FileKind::Gzip),
     (b"\x28\xb5\x2f\xfd", FileKind::Other("a file compressed by Zstandard")),
+    (b"BZh", FileKind::Other("a file compressed by bzip2")),
+    (b"\xfd7zXZ\0", FileKind::Other("a file compressed by xz")),
     (b"PK\x03\x04", FileKind::Other("a ZIP archive")),
+    (b"\x89HDF", FileKind::Other("an HDF5 file")),
     (b"\x93NUMPY", FileKind::Other("a NumPy array")),
     (b"\xff\xfe", UTF_16),
     (b"\xfe\xff", UTF_16),
+    (b"\x80\x04", PICKLE),
+    (b"\x80\x05", PICKLE),
 ];
 
 impl FileKind {
@@ -189,7 +197,10 @@ fn of_text(text: &str) -> FileKind {
         }
         Some('[') if has(&["nodeid"]) => return foreign("XGBoost", "a dump of XGBoost"),
         Some('<') if text.contains("<ensemble") => return ranklib,
-        Some('<') => return FileKind::Other("HTML or XML"),
+        Some('<') if ["<!doctype html", "<html"].iter().any(|tag| starts_with(text, tag)) => {
+            return FileKind::Other("an HTML page");
+        }
+        Some('<') => return FileKind::Other("XML"),
         Some('#') if text.starts_with("##") => return ranklib,
         Some('t') if text.lines().next().map(str::trim_end) == Some("tree") => {
             return foreign("LightGBM", "a ranker in LightGBM's text");
@@ -247,6 +258,10 @@ fn is_json(line: &str) -> bool {
     }
 }
 
+fn starts_with(text: &str, beginning: &str) -> bool {
+    text.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+}
+
 /// Returns whether a line of TOML is `[table]` or `key = value`.
 fn is_key_or_table(line: &str) -> bool {
     let is_key = |text: &str| {
@@ -279,10 +294,10 @@ mod tests {
             (b"{\"scores\": [1]}\n", FileKind::Json),
             (b"[1, 2]", FileKind::Json),
             (b"[learner\nepochs = 1\n", FileKind::Text),
-            (b"<!DOCTYPE html>", FileKind::Other("HTML or XML")),
+            (b"<!DOCTYPE html>", FileKind::Other("an HTML page")),
             (b"<ensemble>", foreign("RankLib", "a ranker of RankLib")),
             (b"## LambdaMART\n", foreign("RankLib", "a ranker of RankLib")),
-            (b"<a/>", FileKind::Other("HTML or XML")),
+            (b"<a/>", FileKind::Other("XML")),
             (b"tree\nversion=v4\n", foreign("LightGBM", "a ranker in LightGBM's text")),
             (b"{\"learner\": {\"gradient_booster\": {}}}", foreign("XGBoost", "a ranker in XGBoost's JSON")),
             (b"{\"command\": \"train\", \"config\": {\"learner\": {}}}", FileKind::Json),
