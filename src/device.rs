@@ -85,8 +85,8 @@ pub enum DeviceError {
     Variable(Box<DeviceError>),
 }
 
-/// Says that this build lacks a backend, and how to build with it. Names the backend that has been tested on a GPU where
-/// this one has not.
+/// Says that this build lacks a backend, and how to build with it. Names the backend that has been tested on a GPU
+/// where this one has not.
 pub(crate) fn not_built(backend: &str) -> String {
     let tested = match backend {
         "cuda" | "rocm" | "metal" => "; the one tested on a GPU is `vulkan`",
@@ -181,8 +181,8 @@ pub(crate) fn largest_buffer(device: &Device) -> Option<usize> {
 /// Limits the blocks of operations that burn's kernel fusion keeps open at the same time, unless a file `burn.toml` or
 /// the program has set burn's configuration.
 ///
-/// With burn's default, 5, the fusion often finds no valid order for the blocks of a training step. It then runs all their
-/// operations one by one, with a launch for each.
+/// With burn's default, 5, the fusion often finds no valid order for the blocks of a training step. It then runs all
+/// their operations one by one, with a launch for each.
 #[cfg(feature = "_cube")]
 fn limit_fusion() {
     use burn::BurnConfig;
@@ -254,7 +254,7 @@ pub fn open(name: &str) -> Result<Device, DeviceError> {
         return Err(DeviceError::NotBuilt { found: name.to_string(), backend: backend.name });
     }
     #[cfg(feature = "_cube")]
-    if !matches!(backend.name, "flex" | "ndarray" | "tch" | "remote") {
+    if matches!(backend.name, "cuda" | "rocm" | "wgpu" | "vulkan" | "metal") {
         limit_fusion();
     }
     let opened = panic::catch_unwind(|| {

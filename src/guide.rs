@@ -41,8 +41,8 @@
 //! | `CONTRIBUTING.md` | how to add a loss, a measure or a learner |
 
 /// Defines a module whose documentation is a page in the folder `docs`. If a page defines a link twice, Markdown uses
-/// the first definition. The definitions in `guide_links.txt` precede the definitions of the page, and link to modules of
-/// the crate instead of files.
+/// the first definition. The definitions in `guide_links.txt` precede the definitions of the page, and link to modules
+/// of the crate instead of files.
 macro_rules! page {
     ($folder:literal, $name:ident, $about:literal) => {
         #[doc = $about]

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Requests of up to this many bytes are granted without checking the free memory, unless the process has a limit of its
-/// own.
+/// Requests of up to this many bytes are granted without checking the free memory, unless the process has a limit of
+/// its own.
 const FEW: u64 = 256 << 20;
 
 /// The bytes that a process with its own limit keeps free for allocations that nobody asks for.

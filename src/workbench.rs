@@ -60,8 +60,8 @@ pub mod check {
     pub use crate::data::check::{Check, Finding, ISTELLA_MISSING, Kind, Level, Report, SetReport, no_feature_varies};
 }
 
-/// The settings by which the command, tests and benches choose a path, and the primitives for benches and for the suites
-/// that compare them on every device.
+/// The settings by which the command, tests and benches choose a path, and the primitives for benches and for the
+/// suites that compare them on every device.
 pub mod op {
     pub use crate::execution::{InstructionsError, PrimitivePath, SumPath, with_tensor_path};
     pub use crate::op::cpu::{

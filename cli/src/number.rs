@@ -12,7 +12,8 @@ pub(crate) fn measure(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or(MISSING.to_string(), |value| minus(format!("{value:.4}")))
 }
 
-/// Formats a standard error for the place after its value, as in ` ± 0.0100`. Without a finite error, the text is empty.
+/// Formats a standard error for the place after its value, as in ` ± 0.0100`. Without a finite error, the text is
+/// empty.
 pub(crate) fn plus_minus(error: Option<f64>) -> String {
     error.filter(|error| error.is_finite()).map_or(String::new(), |error| format!(" \u{b1} {error:.4}"))
 }
@@ -27,8 +28,8 @@ pub(crate) fn named(values: &Measures, name: &str) -> Option<f64> {
     values.get(name).and_then(Value::as_f64)
 }
 
-/// Returns the names of the measures to show in a table, given the values of its rows. Measures that are 1 in every row,
-/// or 0, are left out, and the second value says so. The measure `kept` is always shown.
+/// Returns the names of the measures to show in a table, given the values of its rows. Measures that are 1 in every
+/// row, or 0, are left out, and the second value says so. The measure `kept` is always shown.
 pub(crate) fn varying<'a, I: Iterator<Item = &'a Measures>>(
     rows: impl Fn() -> I,
     kept: &str,

@@ -89,8 +89,8 @@ impl Figure {
         Self::Plot { title: title.into(), plot: Box::new(plot), legend: legend.into() }
     }
 
-    /// Builds the figure. The only plot of its place has the whole width of the page; where the screen is narrow, the page
-    /// shows it as it is drawn for one column.
+    /// Builds the figure. The only plot of its place has the whole width of the page; where the screen is narrow, the
+    /// page shows it as it is drawn for one column.
     fn html(self, is_only: bool) -> Html {
         let (title, plot, legend) = match self {
             Self::Table(table) => return table,

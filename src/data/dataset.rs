@@ -379,12 +379,12 @@ impl RankingDataset {
         let names = names.filter(|names| parts.iter().all(|part| part.feature_names == **names));
         out.feature_names = names.cloned().unwrap_or_default();
         let mut seen = HashSet::new();
-        let some = |has_none: fn(&RankingDataset) -> bool| !parts.iter().all(|part| has_none(part));
-        let has_ids = some(|part| part.document_ids.is_empty());
-        let has_weights = some(|part| part.query_weights.is_empty());
-        let has_teacher = some(|part| part.teacher.is_empty());
-        let has_document_weights = some(|part| part.document_weights.is_empty());
-        let has_positions = some(|part| part.positions.is_empty());
+        let some = |has: fn(&RankingDataset) -> bool| parts.iter().any(|part| has(part));
+        let has_ids = some(|part| !part.document_ids.is_empty());
+        let has_weights = some(|part| !part.query_weights.is_empty());
+        let has_teacher = some(|part| !part.teacher.is_empty());
+        let has_document_weights = some(|part| !part.document_weights.is_empty());
+        let has_positions = some(|part| !part.positions.is_empty());
         for part in parts {
             if part.feature_count != out.feature_count {
                 return Err(inconsistent("number of features of a part", part.feature_count, out.feature_count));

@@ -273,7 +273,7 @@ impl DataError {
         Self::Syntax { path: path.to_path_buf(), line, column, found: found.into(), expected: expected.into() }
     }
 
-    /// Returns the error for a file with `found`, more than `limit`, which the option `option` sets.
+    /// Returns the error for a file in which `found` exceeds `limit`. The option `option` sets the limit.
     pub(in crate::data) fn limit(path: &Path, found: String, limit: String, option: &'static str) -> Self {
         Self::Limit { path: path.to_path_buf(), found, limit, option }
     }

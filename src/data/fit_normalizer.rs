@@ -309,7 +309,7 @@ pub(super) fn share_below(z: f64) -> f64 {
 fn place_of(share: f64) -> f64 {
     let (mut low, mut high) = (-8.0f64, 8.0f64);
     let mut z = 0.0f64;
-    // Newton's method, by halves where it would leave what is left.
+    // Newton's method. Where a step would leave the interval, the interval is halved instead.
     for _ in 0..100 {
         let excess = share_below(z) - share;
         if excess > 0.0 {

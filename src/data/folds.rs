@@ -168,7 +168,9 @@ fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64) -> Vec<Vec<us
             let (mut units, mut places) = (Vec::<Vec<usize>>::new(), HashMap::<_, usize>::new());
             for (query, group) in groups.iter().enumerate() {
                 let place = *places.entry(group).or_insert(units.len());
-                units.resize_with(units.len().max(place + 1), Vec::new);
+                if place == units.len() {
+                    units.push(Vec::new());
+                }
                 units[place].push(query);
             }
             units

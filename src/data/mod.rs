@@ -6,7 +6,7 @@
 //! writes runs and judgments. Files are read by path; functions with names ending in `_from` read any other [`Input`].
 //! A [`ClickModel`] generates clicks on rankings.
 
-// Some features of the library use more of the data than others.
+// Without some features of the library, parts of this module have no caller.
 #![cfg_attr(not(all(feature = "columnar", feature = "export", feature = "learners")), allow(dead_code))]
 
 pub(crate) mod assembly;

@@ -22,8 +22,8 @@
 //! standard normal distribution function. Knots of equal value are merged into one knot. Its place is `Phi^-1` of the
 //! midpoint between the smallest and the largest share of the merged knots. If the smallest or the largest training
 //! value lies beyond all knots, it is one more knot, at -3.29 or 3.29, the middle of the last thousandth. So a value
-//! that fewer than one document in a thousand has keeps a place of its own. The map is linear between knots and constant
-//! beyond the first and the last knot.
+//! that fewer than one document in a thousand has keeps a place of its own. The map is linear between knots and
+//! constant beyond the first and the last knot.
 //!
 //! `auto` chooses `clipped_z_score` for training data that are already normalized by query, and otherwise `gauss`.
 //! `auto` examines all pairs of a query and a feature that varies in the query. Data count as normalized by query if,

@@ -1,5 +1,5 @@
-//! Options for reading LETOR text, which tables and the TREC formats use too: among them the roles of a table's columns,
-//! such as label, query and weight. Also the requirements that files of a set share.
+//! Options for reading LETOR text, which tables and the TREC formats use too: among them the roles of a table's
+//! columns, such as label, query and weight. Also the requirements that files of a set share.
 
 use serde::{Deserialize, Serialize};
 
@@ -244,8 +244,8 @@ impl Columns {
         *self == Self::default()
     }
 
-    /// Returns the refusal. If the unknown key is a column role in other systems, such as `labels`, the message says what
-    /// is read in its place.
+    /// Returns the refusal. If the unknown key is a column role in other systems, such as `labels`, the message says
+    /// what is read in its place.
     pub(crate) fn name_unread(refusal: Refusal) -> Refusal {
         match refusal.unknown_name() {
             Some("labels") if refusal.key.contains("columns.") => {

@@ -47,7 +47,7 @@ fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
     let (input, beginning) = beginning(input)?;
     let (kind, separator) = (FileKind::of(&beginning), separator(input.name(), &beginning));
     if let FileKind::UnreadTable(found) = kind {
-        // Resembles a table that is read, such as a stream of Arrow messages.
+        // The format, such as an encrypted Parquet file, resembles one that can be read.
         return Err(unfit(input.name(), found, EXPECTED));
     }
     if matches!(kind, FileKind::Columnar(_)) || separator.is_some() {

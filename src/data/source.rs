@@ -141,7 +141,7 @@ impl Source {
     }
 }
 
-/// The compressed size of an input in bytes: that of the file or, for a stream, what was read so far.
+/// The compressed size of an input, in bytes: the size of the file or, for a stream, the number of bytes read so far.
 pub(crate) type Size = Arc<AtomicU64>;
 
 /// Counts the bytes read from a reader.

@@ -1,4 +1,5 @@
-//! What only training reads of a dataset: weights of queries and documents, the scores of a teacher, and positions.
+//! The parts of a dataset that only training reads: weights of queries and documents, a teacher's scores, and
+//! positions.
 //!
 //! With weights of queries, the mean of a loss over the queries is `sum w l / sum w`. A query of weight 2 counts like
 //! two copies of the query, and a query of weight 0 does not count. Equal weights for all queries have no effect.
@@ -41,7 +42,8 @@ impl RankingDataset {
         Ok(self)
     }
 
-    /// Returns the dataset without weights, teacher and positions, because measures and model selection do not use them.
+    /// Returns the dataset without weights, teacher and positions, because measures and model selection do not use
+    /// them.
     pub fn without_weights(self) -> Self {
         Self {
             query_weights: Vec::new(),
@@ -71,7 +73,7 @@ impl RankingDataset {
         data.with_query_weights(weights).map(Cow::Owned)
     }
 
-    /// Checks what [`with_query_weights`](Self::with_query_weights) and its neighbors check.
+    /// Checks the weights, the teacher's scores and the positions.
     pub(super) fn check_training(&self) -> Result<(), Refusal> {
         check_weights("query", &self.query_weights, self.queries())?;
         check_weights("document", &self.document_weights, self.documents())?;
@@ -144,7 +146,7 @@ impl RankingDataset {
     }
 }
 
-/// Returns the scores of a teacher with 0 where there is none, and whether there is one.
+/// Returns a teacher's scores, with 0 for each missing score, and whether each score is present.
 pub(super) fn scores_or_zero(scores: impl Iterator<Item = f32>) -> (Vec<f32>, Vec<bool>) {
     scores.map(|score| if score.is_nan() { (0.0, false) } else { (score, true) }).unzip()
 }

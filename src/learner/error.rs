@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::refusal::Refusal;
 
-/// The result of what may end a fit.
+/// The result of a step whose error ends the fit.
 pub(crate) type Result<T, E = LearnerError> = std::result::Result<T, E>;
 
 /// The reason why a fit failed.

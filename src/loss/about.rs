@@ -47,7 +47,8 @@ pub struct About<'a> {
     pub gain: Option<&'a Gain>,
     /// Whether the loss is made for a teacher's scores, and reads labels only where there is no teacher.
     pub reads_teacher: bool,
-    /// Whether the loss reads the scores of a teacher next to the labels, as [`Distillation`](super::Distillation) does.
+    /// Whether the loss reads the scores of a teacher next to the labels, as [`Distillation`](super::Distillation)
+    /// does.
     pub needs_teacher: bool,
     /// Whether every gain must be from 0 to 1, as a loss of probabilities requires.
     pub has_gains_to_one: bool,

@@ -29,7 +29,8 @@ pub fn check_lists<T: Copy + Into<f64>>(
     let count = [scores.len()];
     let expected = ("scores", &count[..]);
     if !scores.len().is_multiple_of(documents) {
-        return same_shape(("lists", &[documents]), expected);
+        let (found, expected) = (vec![documents], count.to_vec());
+        return Err(LossError::Shape { what: "lists", found, other: "scores", expected });
     }
     same_shape(("labels", &[labels.len()]), expected)?;
     same_shape(("mask", &[mask.map_or(scores.len(), <[bool]>::len)]), expected)?;

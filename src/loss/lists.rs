@@ -31,7 +31,8 @@ pub struct Lists {
     /// The weight of each document, `[B, N]`, in the type of the scores, 0 at padded places and without a gradient.
     /// `None` gives all documents the same weight. See [`About::document_weights`](super::About::document_weights).
     pub document_weights: Option<Tensor<2>>,
-    /// The scores of a teacher, `[B, N]`, 0 where there is none, and which documents have one; `None` without a teacher.
+    /// The scores of a teacher, `[B, N]`, 0 where there is none, and which documents have one; `None` without a
+    /// teacher.
     pub(in crate::loss) teacher: Option<(Tensor<2>, Tensor<2, Bool>)>,
     /// The weight of each query, `[B]`, or `None` if all queries count the same.
     pub(in crate::loss) query_weights: Option<Tensor<1>>,
@@ -137,9 +138,9 @@ impl Lists {
     }
 
     /// Adds the scores of a teacher, for distillation. A loss then reads them in place of the labels, except that a
-    /// [`Distillation`](super::Distillation) reads both. Losses without a gain accept any scores as labels. For example,
-    /// `list_net` fits the softmax of the scores to the softmax of the teacher's scores. With `list_mle` and the
-    /// pairwise losses, a model learns the teacher's order.
+    /// [`Distillation`](super::Distillation) reads both. Losses without a gain accept any scores as labels. For
+    /// example, `list_net` fits the softmax of the scores to the softmax of the teacher's scores. With `list_mle` and
+    /// the pairwise losses, a model learns the teacher's order.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};

@@ -1,4 +1,4 @@
-//! What the file of a loss takes from this folder, from burn and from measures.
+//! The names that most files of losses import: from this folder, from burn and from measures.
 
 pub(super) use burn::config::Config;
 pub(super) use burn::module::Module;

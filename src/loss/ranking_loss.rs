@@ -216,8 +216,8 @@ pub trait RankingLoss: Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns an error if there are no documents, if a document's score is not finite, or if its label is outside the
-    /// domain of the gain. The error names the query and the document. Every weight must be finite and not negative,
-    /// and there must be one query weight per query. If the lists have document weights, the loss must accept them. The
+    /// domain of the gain. The error names a query and its document; in packed lists, it need not be the first bad
+    /// query. Every weight must be finite and not negative, and there must be one query weight per query. If the lists have document weights, the loss must accept them. The
     /// device must compute in the type of the scores, and the lists must fit into the free memory
     /// ([`About::check_memory`]). On a backend that was not enabled through a feature of this crate, the batch must
     /// also fit the memory budget.
@@ -301,8 +301,8 @@ pub fn degenerate_queries<L: RankingLoss + ?Sized>(
     idle_queries(loss, labels, &[], offsets)
 }
 
-/// Does the same as [`degenerate_queries`] for documents with the scores of a teacher, NaN where there is none; `teacher`
-/// is empty without one.
+/// Does the same as [`degenerate_queries`] for documents with the scores of a teacher, NaN where there is none;
+/// `teacher` is empty without one.
 pub(crate) fn idle_queries<L: RankingLoss + ?Sized>(
     loss: &L,
     labels: &[f32],

@@ -40,8 +40,8 @@ pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
 }
 
 /// Creates a registered loss from its name and from the parameters that differ from their defaults. Every loss also
-/// accepts the parameters `query_gradients` and `teacher`, a table with the name, the parameters and the `weight`, `scale`
-/// and `factor` of a teacher's loss (see [`Distillation`](super::Distillation)).
+/// accepts the parameters `query_gradients` and `teacher`, a table with the name, the parameters and the `weight`,
+/// `scale` and `factor` of a teacher's loss (see [`Distillation`](super::Distillation)).
 pub(super) fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError> {
     let entry = find(name)?;
     let mut own = params.clone();

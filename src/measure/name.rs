@@ -125,7 +125,7 @@ impl Measure {
     /// Returns an error unless a cut-off is at least 1 and a persistence lies between 0 and 1. A user-defined measure
     /// must not have the name of a measure of this crate.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
-        // A parameter is valid if its text is.
+        // A parameter is valid if the measure's name can be read back.
         let read = self.to_string().parse::<Measure>();
         match self {
             Measure::Own(own) if own.name().is_empty() || read.is_ok() => {

@@ -203,8 +203,8 @@ fn first_input(call: &CallMetadata) -> &TensorSpec {
     }
 }
 
-/// Returns the shapes and types of the gradients of a call. Every gradient has the shape of the first input and the type
-/// of `gradient`.
+/// Returns the shapes and types of the gradients of a call. Every gradient has the shape of the first input and the
+/// type of `gradient`.
 #[cfg(feature = "_cube")]
 pub fn gradients(
     call: &CallMetadata,

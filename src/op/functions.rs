@@ -36,8 +36,8 @@ use super::{
 use crate::execution::{Execution, PrimitivePath, with_tensor_path};
 use crate::shape::{assert_alike, assert_entry_per_rank, assert_type};
 
-/// Runs a primitive and returns its first output. Uses the tensor definition if the calling thread requests it, or if this
-/// build has neither kernels nor analytic gradients for the backend. If another crate turned the backend on, burn
+/// Runs a primitive and returns its first output. Uses the tensor definition if the calling thread requests it, or if
+/// this build has neither kernels nor analytic gradients for the backend. If another crate turned the backend on, burn
 /// differentiates the definition automatically.
 fn run<const D: usize>(operation: impl Into<Operation>, inputs: impl IntoIterator<Item = Tensor<2>>) -> Tensor<D> {
     let call = Call::<Dispatch>::new(operation, inputs.into_iter().map(Tensor::into_dispatch));

@@ -196,7 +196,7 @@ impl Ranker {
             return Err(RankerError::Missing { query: query.to_owned(), document: document + 1, feature: feature + 1 });
         }
         self.model.ask_memory(&data).map_err(RankerError::Memory)?;
-        let mut normalized = if found == expected { data.into_owned() } else { resized(data, expected)? };
+        let mut normalized = if found == expected { data.into_owned() } else { resized(&data, expected)? };
         self.normalizer.apply(&mut normalized)?;
         Ok(normalized)
     }
@@ -265,7 +265,7 @@ const BLOCK: usize = 1 << 24;
 ///
 /// # Errors
 /// [`RankerError::Memory`]: a file may state any number of features.
-fn resized(data: Cow<RankingDataset>, features: usize) -> Result<RankingDataset, RankerError> {
+fn resized(data: &RankingDataset, features: usize) -> Result<RankingDataset, RankerError> {
     let documents = data.documents();
     let what = format!("a table of {} of {}", counted(documents, "document"), counted(features, "feature"));
     let advice = "score fewer documents at a time";
@@ -280,9 +280,21 @@ fn resized(data: Cow<RankingDataset>, features: usize) -> Result<RankingDataset,
             to[..kept].copy_from_slice(&from[..kept]);
         }
     }
-    // Added features have no known names.
-    let data = data.into_owned();
-    Ok(RankingDataset { features: resized.into(), feature_count: features, feature_names: Vec::new(), ..data })
+    Ok(RankingDataset {
+        features: resized.into(),
+        feature_count: features,
+        labels: data.labels.clone(),
+        offsets: data.offsets.clone(),
+        query_ids: data.query_ids.clone(),
+        document_ids: data.document_ids.clone(),
+        query_weights: data.query_weights.clone(),
+        document_weights: data.document_weights.clone(),
+        teacher: data.teacher.clone(),
+        positions: data.positions.clone(),
+        // Added features have no known names.
+        feature_names: Vec::new(),
+        read_order: data.read_order.clone(),
+    })
 }
 
 #[cfg(test)]

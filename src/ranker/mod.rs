@@ -1,10 +1,10 @@
 //! Trained rankers, and the files that store them.
 //!
-//! [`Ranker`] consists of a normalizer, a [`Model`] and [`Metadata`]. [`Members`] are several rankers that score as one.
-//! A ranker is saved as one safetensors file.
-//! Python's `safetensors` can read the arrays of the model. The rest of a ranker is JSON in the header of its file, and
-//! a checksum protects the whole file. With the feature `export`, `Ranker::export` writes rankers for other systems;
-//! with `import`, `Ranker::open` also reads the rankers of other systems.
+//! [`Ranker`] consists of a normalizer, a [`Model`] and [`Metadata`]. [`Members`] are several rankers that score as
+//! one. A ranker is saved as one safetensors file. Python's `safetensors` can read the arrays of the model. The rest of
+//! a ranker is JSON in the header of its file, and a checksum protects the whole file. With the feature `export`,
+//! `Ranker::export` writes rankers for other systems; with `import`, `Ranker::open` also reads the rankers of other
+//! systems.
 
 pub(crate) mod artifact;
 mod card;

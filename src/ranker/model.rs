@@ -60,8 +60,8 @@ impl Model {
         }
     }
 
-    /// Returns whether the model accepts missing values (NaN), as trees do, and members that all do. Other models return
-    /// NaN if a value is missing.
+    /// Returns whether the model accepts missing values (NaN), as trees do, and members that all do. Other models
+    /// return NaN if a value is missing.
     pub fn takes_missing(&self) -> bool {
         match self {
             Model::Trees(_) => true,
@@ -144,8 +144,8 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
 const KEPT: usize = 1 << 24;
 
 /// Data that are prepared for repeated scoring. Each process of the data's group scores only some of the chunks. If the
-/// data were split into shards, a process scores the chunks of the shards that it works on. Chunks stay on the device until they
-/// hold [`KEPT`] feature values. Later chunks are sent to the device for each prediction, so large data are
+/// data were split into shards, a process scores the chunks of the shards that it works on. Chunks stay on the device
+/// until they hold [`KEPT`] feature values. Later chunks are sent to the device for each prediction, so large data are
 /// not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {

@@ -107,8 +107,8 @@ impl NodeStatistics {
 pub(crate) const ZERO: f32 = 1e-35;
 
 /// A sum of regression trees. As JSON it is a table of the number of features (`feature_count`) and of named arrays:
-/// `roots` has the first node of each tree, and `feature`, `threshold`, `left`, `right` and `value` have an entry for each
-/// node, where the feature of a leaf is 4294967295.
+/// `roots` has the first node of each tree, and `feature`, `threshold`, `left`, `right` and `value` have an entry for
+/// each node, where the feature of a leaf is 4294967295.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Saved")]
 pub struct TreeEnsemble {

@@ -1,5 +1,5 @@
-//! Parts of scorers: layers with random weights, activation functions, norms, and dropout with random masks. Weights and
-//! masks depend on a seed.
+//! Parts of scorers: layers with random weights, activation functions, norms, and dropout with random masks. Weights
+//! and masks depend on a seed.
 //!
 //! Norms are layer norm, or a batch norm that ignores padding. Both compute in the type of their parameters, because
 //! sums over many numbers need more than 16 bits. The normalized values have the type of the input.

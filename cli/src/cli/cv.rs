@@ -53,8 +53,8 @@ pub struct CvArgs {
     #[arg(long, value_name = "WHAT")]
     keep: Option<String>,
     /// Write the score of each test document from the selected fits that did not train on its query, averaged over
-    /// seeds. The file is a table (.csv, .tsv, .arrow or .parquet) with the columns query, document, row, fold and score,
-    /// in the order of the data, or a TREC run (.run). It can be used as `data.teacher`
+    /// seeds. The file is a table (.csv, .tsv, .arrow or .parquet) with the columns query, document, row, fold and
+    /// score, in the order of the data, or a TREC run (.run). It can be used as `data.teacher`
     #[arg(long, value_name = "OUT", conflicts_with = "no_out")]
     scores: Option<PathBuf>,
     /// Run every N-th fit, starting with the I-th, and write no report. Meant for scheduler jobs that share one --out
@@ -304,7 +304,8 @@ impl CvArgs {
         Ok(())
     }
 
-    /// Trains the chosen setting on all queries. `estimate` is the ranker's quality as the cross-validation estimates it.
+    /// Trains the chosen setting on all queries. `estimate` is the ranker's quality as the cross-validation estimates
+    /// it.
     fn refit(&self, refit: &Refit, chosen: &Chosen, run: &Reading, estimate: Estimate) -> Result<FinishedRun> {
         let (document, config) = chosen.configuration(&refit.data)?;
         let rounds = Rounds::new(self.quiet, config.measure.select);

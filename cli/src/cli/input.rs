@@ -73,7 +73,8 @@ impl ScoringArgs {
 /// Options for reading data files.
 #[derive(Debug, Args)]
 pub struct ReadArgs {
-    /// Treatment of a missing value (NULL or nan) [default: as for the ranker's training data; keep in check and init; else error]
+    /// Treatment of a missing value (NULL or nan) [default: as for the ranker's training data; keep in check and init;
+    /// else error]
     #[arg(long, value_parser = ["error", "zero", "query-min", "keep"])]
     missing: Option<String>,
     /// Set an option of the reader, as in max_compression_ratio=1000 or columns.label=rating; accepts any key of

@@ -35,9 +35,9 @@ pub struct LossArgs {
     /// this length
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
-    /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. A key
-    /// `"teacher": [..]` adds a teacher's scores, with null where there is none. A list from which nothing can be learned
-    /// has the value `null`, and is left out of means. A value or gradient that is not finite is an error
+    /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. A key `"teacher":
+    /// [..]` adds a teacher's scores, with null where there is none. A list from which nothing can be learned has the
+    /// value `null`, and is left out of means. A value or gradient that is not finite is an error
     #[arg(default_value = "-")]
     file: PathBuf,
     #[command(flatten)]

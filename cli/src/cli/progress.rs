@@ -126,8 +126,8 @@ fn styled(bar: &ProgressBar, template: &str) {
     bar.set_style(ProgressStyle::with_template(template).expect("a template"));
 }
 
-/// A piece of text in a progress line, with its rank. If the line is too long, pieces are dropped in descending order of
-/// their ranks.
+/// A piece of text in a progress line, with its rank. If the line is too long, pieces are dropped in descending order
+/// of their ranks.
 type Part = (usize, String);
 
 fn figure(rank: usize, name: &str, value: f64) -> Part {

@@ -1,4 +1,5 @@
-//! `burn-rank report` writes a run's HTML page, which is built from `report.json` and `run.json`, or a table of many runs.
+//! `burn-rank report` writes a run's HTML page, which is built from `report.json` and `run.json`, or a table of many
+//! runs.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};

@@ -22,8 +22,8 @@ pub struct Reading {
     options: ReadOptions,
     /// The columns that the ranker read in training; `None` without a ranker.
     columns: Option<Columns>,
-    /// The names by which a table has the features. They are empty without a ranker, and if the ranker of another system
-    /// knows only the order of its features.
+    /// The names by which a table has the features. They are empty without a ranker, and if the ranker of another
+    /// system knows only the order of its features.
     feature_names: Vec<String>,
     /// The number of features of the ranker.
     features: usize,
@@ -72,8 +72,8 @@ impl ReadArgs {
 }
 
 impl ScoringArgs {
-    /// Reads data and their scores: from a file, or by the ranker that precedes the data. `usage` says what was expected
-    /// if there are no data.
+    /// Reads data and their scores: from a file, or by the ranker that precedes the data. `usage` says what was
+    /// expected if there are no data.
     pub fn scored(&self, scores: Option<&Path>, files: &[PathBuf], usage: &str) -> Result<(RankingDataset, Scored)> {
         match (scores, files) {
             (Some(scores), files) => {
@@ -94,8 +94,8 @@ impl ScoringArgs {
 }
 
 impl Reading {
-    /// Reads all files as one data set, for the ranker at `model`. If `tells_moves` is true, says how many rows were moved
-    /// next to the other rows of their query.
+    /// Reads all files as one data set, for the ranker at `model`. If `tells_moves` is true, says how many rows were
+    /// moved next to the other rows of their query.
     pub fn read(&self, files: &[PathBuf], model: Option<&Path>, tells_moves: bool) -> Result<RankingDataset> {
         let like = Like {
             features_from: self.columns.is_some().then_some(", as the ranker has"),

@@ -42,8 +42,8 @@ pub struct SynthArgs {
     #[arg(long, value_parser = input::one_of(SCORERS), default_value = "smooth")]
     scorer: HiddenScorer,
     /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables. Any other file is text,
-    /// which is written block by block to save memory. With `-`, the data go to standard output, and without --out, too,
-    /// unless that is a terminal
+    /// which is written block by block to save memory. With `-`, the data go to standard output, and without --out,
+    /// too, unless that is a terminal
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write the queries to N files of about equal size, S1.txt, S2.txt, ..., which `data.folds` can read. The folder

@@ -3,8 +3,8 @@
 //! word at the beginning of a line that says what the line is, such as `warning:`, has a color, and so have verdicts in
 //! the cells of tables.
 //!
-//! Progress lines are drawn at the bottom of the terminal, through standard error; without a terminal, nothing is drawn.
-//! Warnings of the library, such as a missing kernel for a device, go there too.
+//! Progress lines are drawn at the bottom of the terminal, through standard error; without a terminal, nothing is
+//! drawn. Warnings of the library, such as a missing kernel for a device, go there too.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;

@@ -327,8 +327,8 @@ impl Clock {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the durations so far, including the time to the first round whose selection measure reached `target`. The
-    /// device was open after `open` seconds.
+    /// Returns the durations so far, including the time to the first round whose selection measure reached `target`.
+    /// The device was open after `open` seconds.
     pub(super) fn seconds(&self, open: f64, target: Option<f64>) -> TrialSeconds {
         let marks = self.marks();
         let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();

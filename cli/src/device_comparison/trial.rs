@@ -1,8 +1,8 @@
 //! One fit on one device, with the quality of its ranker, its errors on the first batch, its speed and its memory.
 //!
 //! Rounding errors grow from step to step until two devices end with different rankers. So the quality of rankers does
-//! not show whether a kernel is wrong or only rounds differently. The error of a loss and its gradient on one batch with
-//! given scores, compared with the double-precision results on the CPU, distinguishes wrong kernels from rounding.
+//! not show whether a kernel is wrong or only rounds differently. The error of a loss and its gradient on one batch
+//! with given scores, compared with the double-precision results on the CPU, distinguishes wrong kernels from rounding.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -82,8 +82,8 @@ pub struct PeakBytes {
 }
 
 impl Trial {
-    /// Fits the configuration with its seed on the open device, and measures the fit. The process began at `begun`. If a
-    /// `target` is given, measures the time until the selection measure reaches this value.
+    /// Fits the configuration with its seed on the open device, and measures the fit. The process began at `begun`. If
+    /// a `target` is given, measures the time until the selection measure reaches this value.
     ///
     /// # Errors
     /// Returns an error if the data cannot be read or the fit fails.
@@ -162,8 +162,8 @@ impl FirstBatchError {
     }
 
     /// Measures the errors on one batch of normalized training queries. An untrained scorer computes the scores on the
-    /// CPU, so every device gets the same scores. Returns `None` for learners without a loss or a scorer, and if features
-    /// are streamed.
+    /// CPU, so every device gets the same scores. Returns `None` for learners without a loss or a scorer, and if
+    /// features are streamed.
     ///
     /// # Errors
     /// Returns an error if the loss or the scorer cannot be built.

@@ -196,8 +196,8 @@ fn normalize(config: &Experiment, split: &mut Split, start: Option<&Ranker>) -> 
 }
 
 /// Fits all members and joins them. A stopped fit joins the members that were fitted before it was stopped. Each member
-/// keeps its state in a separate folder. A run that was stopped continues with the member that was being fitted, because
-/// a finished fit ends at once when it is resumed.
+/// keeps its state in a separate folder. A run that was stopped continues with the member that was being fitted,
+/// because a finished fit ends at once when it is resumed.
 ///
 /// # Errors
 /// As [`fit`]; the error of a member names it.

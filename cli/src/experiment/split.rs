@@ -139,8 +139,8 @@ impl DataConfig {
         Ok(folds.into_iter().map(|fold| fold.test).collect())
     }
 
-    /// Gives the training queries the scores of the teacher, if there is one. Also returns the warnings about it. `others`
-    /// are the queries on which training selects and tests.
+    /// Gives the training queries the scores of the teacher, if there is one. Also returns the warnings about it.
+    /// `others` are the queries on which training selects and tests.
     fn taught<'a>(
         &self,
         train: RankingDataset,

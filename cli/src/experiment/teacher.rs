@@ -80,9 +80,9 @@ impl Rows {
     }
 }
 
-/// Gives training queries the scores of the teacher at `path`. Also returns a warning if the teacher is known to have seen
-/// them. `rows` returns the rows of the data, which only a file of rows needs. A run may hold other queries of the data:
-/// of some names, `unknown` returns those that no data set has.
+/// Gives training queries the scores of the teacher at `path`. Also returns a warning if the teacher is known to have
+/// seen them. `rows` returns the rows of the data, which only a file of rows needs. A run may hold other queries of the
+/// data: of some names, `unknown` returns those that no data set has.
 ///
 /// # Errors
 /// Returns a [`DataError`] for a file that cannot be read, or whose scores do not fit the data or the queries.

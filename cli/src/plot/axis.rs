@@ -171,8 +171,8 @@ pub(super) enum Grid {
     Vertical,
 }
 
-/// Returns a plot as SVG with a width and a height in pixels: both axes with the title `x_name` below the horizontal one,
-/// and the shapes that `draw` adds. `label` describes the plot to readers who cannot see it.
+/// Returns a plot as SVG with a width and a height in pixels: both axes with the title `x_name` below the horizontal
+/// one, and the shapes that `draw` adds. `label` describes the plot to readers who cannot see it.
 pub(super) fn plotted(
     (width, height): (u32, u32),
     label: &str,

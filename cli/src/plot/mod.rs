@@ -123,7 +123,7 @@ impl Ink {
     }
 }
 
-/// Replaces one attribute of each ink by another, for strokes and for fills.
+/// Replaces one attribute of each ink with another, for strokes and for fills.
 fn replaced(svg: &str, one: fn(&str, Ink) -> String, other: fn(&str, Ink) -> String) -> String {
     let attributes = Ink::ALL.iter().flat_map(|(ink, ..)| ["stroke", "fill"].map(|what| (what, *ink)));
     attributes.fold(svg.to_string(), |svg, (what, ink)| svg.replace(&one(what, ink), &other(what, ink)))

@@ -57,7 +57,7 @@ pub(super) fn conclusion(words: &str, clear: bool) -> Html {
     Html::text(words).within("p", &[("class", if clear { "verdict clear" } else { "verdict open" })])
 }
 
-/// Puts a title above the content; nothing has none.
+/// Puts a title above the content. Empty content gets no title.
 pub(super) fn titled(title: &str, content: Html) -> Html {
     if content.is_empty() { content } else { element("p", element("strong", title)).then(content) }
 }
@@ -67,7 +67,7 @@ pub(super) fn named_measure(means: &Measures, errors: &Measures, name: &str) -> 
     with_error(number::named(means, name), number::named(errors, name))
 }
 
-/// Writes a measure with its standard error, as sentences have it.
+/// Formats a measure with its standard error for use in a sentence.
 pub(super) fn in_a_sentence(means: &Measures, errors: &Measures, name: &str) -> String {
     number::measure(number::named(means, name)) + &number::plus_minus(number::named(errors, name))
 }

@@ -50,8 +50,8 @@ const RATES: &[Column] = &[
     ("256/step", |row| rate(row, 256)),
 ];
 
-/// Returns the tables with their titles, in the order of a terminal. Some have rows only for devices whose training steps
-/// were measured.
+/// Returns the tables with their titles, in the order in which a terminal shows them. Some have rows only for devices
+/// whose training steps were measured.
 fn tables(comparison: &DeviceComparison) -> [(&'static str, Table); 7] {
     let by_device = |columns: &[Column], of_steps: bool| {
         let mut table = Table::new(["device"].into_iter().chain(columns.iter().map(|(title, _)| *title)));

@@ -1,4 +1,4 @@
-//! The sections on what rankers made of features and positions: the weights of linear rankers, the importance of features
+//! The sections on features and positions: the weights of linear rankers, the importance of features
 //! in tree rankers, plots of how a tree ranker's mean score depends on its most important features, and the factors of
 //! positions.
 
@@ -52,7 +52,8 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
     section("weights", "Feature weights", with_words(plot, table.html("weights"), names, rankers.len(), &words))
 }
 
-/// Returns features in descending order of their size in all rankers; `values` has the value of each ranker and feature.
+/// Returns features in descending order of their size in all rankers; `values` has the value of each ranker and
+/// feature.
 fn largest_first(features: impl Iterator<Item = usize>, values: &[Vec<f64>]) -> Vec<usize> {
     let size = |feature: usize| values.iter().map(|values| values[feature].abs()).sum::<f64>();
     let mut order: Vec<usize> = features.collect();
@@ -85,8 +86,8 @@ fn named(names: &[String], number: usize) -> String {
     names.get(number.wrapping_sub(1)).cloned().unwrap_or_else(|| number.to_string())
 }
 
-/// Builds the section for several rankers that use the same features; it is empty if there are none. `names` is empty if
-/// the features have only numbers.
+/// Builds the section for several rankers that use the same features; it is empty if there are none. `names` is empty
+/// if the features have only numbers.
 pub(super) fn importance(rankers: &[(String, &Importance)], names: &[String]) -> Html {
     let features = rankers.iter().map(|(_, found)| found.gain.len().min(found.splits.len())).min().unwrap_or(0);
     if features == 0 {
@@ -126,8 +127,8 @@ fn shares(gain: &[f64]) -> Vec<f64> {
     gain.iter().map(|gain| if total > 0.0 { gain / total } else { 0.0 }).collect()
 }
 
-/// Builds the section on partial dependence, with a plot for each feature; it is empty without features. `names` is empty
-/// if the features have only numbers.
+/// Builds the section on partial dependence, with a plot for each feature; it is empty without features. `names` is
+/// empty if the features have only numbers.
 pub(super) fn partial_dependence(features: &[PartialDependence], names: &[String], normalizer: &str) -> Html {
     let drawn: Vec<&PartialDependence> = features.iter().filter(|found| !found.values.is_empty()).collect();
     if drawn.is_empty() {
@@ -179,8 +180,8 @@ fn table(found: &PartialDependence, name: String) -> Html {
     table.html(name)
 }
 
-/// Builds the section on the factors of positions for fits on the same kind of data, each with its name and its factors; it is empty if none of them
-/// has factors. A position that a fit lacks has no value there.
+/// Builds the section on the factors of positions. `fits` are fits on the same kind of data, each with its name and its
+/// factors. The section is empty if no fit has factors. A position that a fit lacks has no value there.
 pub(super) fn positions(fits: &[(String, &[PositionFactor])]) -> Html {
     let with: Vec<_> = fits.iter().filter(|(_, found)| !found.is_empty()).collect();
     let Some((_, longest)) = with.iter().max_by_key(|(_, found)| found.len()) else { return Html::default() };

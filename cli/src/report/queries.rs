@@ -1,5 +1,5 @@
-//! The sections on single queries: how the selection measure is distributed over them, and how the documents of the worst
-//! and the best ones are ranked.
+//! The sections on single queries: how the selection measure is distributed over them, and how the documents of the
+//! worst and the best ones are ranked.
 
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::mean_of;

@@ -103,8 +103,9 @@ struct Difference {
     p: f64,
 }
 
-/// What two runs have in common if their values can be compared: the command, the set of queries and the convention, the
-/// number of validation queries, and the queries in ascending order, each with its place among queries of the same name.
+/// What two runs have in common if their values can be compared: the command, the set of queries and the convention,
+/// the number of validation queries, and the queries in ascending order, each with its place among queries of the same
+/// name.
 type Queries = ([String; 3], usize, Vec<(String, usize)>);
 
 impl Runs {

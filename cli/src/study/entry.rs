@@ -48,7 +48,7 @@ pub enum Domain {
 /// Values that replace the defaults of a parameter, with its name. Values without a name apply to the first parameter.
 pub type Over = (Option<String>, Vec<f64>);
 
-/// Is told the next step, the number of finished steps, and the number of all steps.
+/// A function that is told the next step, the number of finished steps, and the number of all steps.
 pub type Progress<'a> = &'a dyn Fn(&str, usize, usize);
 
 /// The input and parameter values of a study run.
@@ -79,7 +79,7 @@ impl Setting<'_> {
         }
     }
 
-    /// Computes a result for each value of a parameter, each a step.
+    /// Computes a result for each value of a parameter, and reports each value as a step.
     pub(super) fn each<T>(&self, name: &str, values: &[f64], of: impl Fn(f64) -> Result<T>) -> Result<Vec<T>> {
         let step = |(at, &value): (usize, &f64)| {
             self.step(&format!("{name} = {value}"), at, values.len());

@@ -165,7 +165,7 @@ fn finite(values: impl IntoIterator<Item = Option<f64>>) -> Vec<Option<f64>> {
 }
 
 impl Curves {
-    /// Creates a plot without curves. `scales` has the scale of the horizontal axis and the scale of the vertical axis.
+    /// Creates a plot without curves. `scales` are the scales of the horizontal and the vertical axis.
     pub(super) fn new(title: impl Into<String>, parameter: &str, at: &[f64], scales: [Scale; 2]) -> Self {
         let ([across, upward], parameter) = (scales, parameter.to_string());
         Self { title: title.into(), parameter, at: at.to_vec(), across, upward, curves: Vec::new() }

@@ -68,7 +68,7 @@ pub fn find(name: &str) -> Result<&'static StudyEntry> {
     })
 }
 
-/// Returns a generator of random numbers, of which each purpose and number has its own.
+/// Returns the random number generator for a purpose and a number.
 fn random(seed: u64, purpose: &str, number: usize) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed_for(seed, purpose, number as u64))
 }

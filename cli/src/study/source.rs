@@ -2,8 +2,8 @@
 //! ranking is a list of queries with labels and scores.
 //!
 //! Finished cross-validations provide the test queries of all folds, together with their scores. The documents of every
-//! query are scored by the ranker of the fold that tested the query. So no ranker is judged by its training queries. If a
-//! run has several seeds, only the first one is used.
+//! query are scored by the ranker of the fold that tested the query. So no ranker is judged by its training queries. If
+//! a run has several seeds, only the first one is used.
 
 use std::path::Path;
 
@@ -74,8 +74,8 @@ impl Source {
         }
     }
 
-    /// Returns the seed of generated data. For other sources, returns 1, which is the seed of everything else that a study
-    /// generates.
+    /// Returns the seed of generated data. For other sources, returns 1, which is the seed of everything else that a
+    /// study generates.
     pub(super) fn seed(&self) -> u64 {
         match self {
             Source::Generated { seed, .. } => *seed,

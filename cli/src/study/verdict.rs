@@ -43,7 +43,12 @@ impl Verdict {
 
     /// Returns the verdict as a word.
     pub fn name(self) -> &'static str {
-        ["holds", "fails", "vacuous", "open"][self as usize]
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Fails => "fails",
+            Verdict::Vacuous => "vacuous",
+            Verdict::Open => "open",
+        }
     }
 
     /// Judges the claim `margin > 0`, which is open if `margin` is within the rounding error.
@@ -103,9 +108,14 @@ impl Judged {
     }
 }
 
-/// How an error and its bound compare: `close` ones differ by no more than rounding, and a bound is `vacuous` if nothing
-/// can exceed it.
+/// How an error and its bound compare: `close` ones differ by no more than rounding, and a bound is `vacuous` if
+/// nothing can exceed it.
 const COMPARED: [&str; 4] = ["above", "below", "close", "vacuous"];
+/// The positions in [`COMPARED`].
+const ABOVE: usize = 0;
+const BELOW: usize = 1;
+const CLOSE: usize = 2;
+const VACUOUS: usize = 3;
 
 /// Errors with their bounds.
 #[derive(Debug, Clone, Default)]
@@ -126,12 +136,15 @@ impl Bounded {
         self.errors.push(error);
         let Some(bound) = bound else { return };
         self.bounds.push(bound);
-        let compared = match () {
-            // An error that is not a number is not within its bound.
-            () if error.is_nan() || error > bound + ROUNDING => 0,
-            () if bound >= most - ROUNDING => 3,
-            () if error < bound - ROUNDING => 1,
-            () => 2,
+        // An error that is not a number is not within its bound.
+        let compared = if error.is_nan() || error > bound + ROUNDING {
+            ABOVE
+        } else if bound >= most - ROUNDING {
+            VACUOUS
+        } else if error < bound - ROUNDING {
+            BELOW
+        } else {
+            CLOSE
         };
         self.counts[compared] += 1;
         if bound < most - ROUNDING {
@@ -161,7 +174,7 @@ impl Bounded {
 
     /// Returns the number of errors with a bound that is not vacuous.
     pub(super) fn exceedable(&self) -> usize {
-        self.bounded() - self.counts[3]
+        self.bounded() - self.counts[VACUOUS]
     }
 
     /// Collects errors with their bounds; `most` is the largest error that any ranking can have.

@@ -59,7 +59,8 @@ const PUBLISHED: [Published; 10] = [
     set("MSLR-WEB10K", 136..=136, 4, 10_000, 1_200_192, MSLR),
     // The same page: "more than 30,000 queries". Both numbers: the files.
     set("MSLR-WEB30K", 136..=136, 4, 31_531, 3_771_125, MSLR),
-    // Istella, README of "Istella LETOR": 33,018 queries, 220 features; the documents by TensorFlow Datasets, `istella`.
+    // Istella, README of "Istella LETOR": 33,018 queries, 220 features; the documents by TensorFlow Datasets,
+    // `istella`.
     set("Istella", 219..=220, 4, 33_018, 10_454_629, UNKNOWN),
     // Istella, README of "Istella-S LETOR": 3,408,630 pairs, about 103 a query.
     set("Istella-S", 219..=220, 4, 33_018, 3_408_630, UNKNOWN),

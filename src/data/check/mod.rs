@@ -464,8 +464,8 @@ pub fn no_feature_varies(data: &RankingDataset) -> bool {
     constant(&survey.ranges(), &survey.missing_of, data.documents()).len() == data.feature_count
 }
 
-/// Returns the features, from 1, that are the same in all documents. `missing` is the number of documents that lack each
-/// feature.
+/// Returns the features, from 1, that are the same in all documents. `missing` is the number of documents that lack
+/// each feature.
 fn constant(ranges: &[(f32, f32)], missing: &[usize], documents: usize) -> Vec<usize> {
     let is_constant = |((low, high), missing): (&(f32, f32), &usize)| low == high && [0, documents].contains(missing);
     (1..).zip(ranges.iter().zip(missing)).filter(|(_, about)| is_constant(*about)).map(|(feature, _)| feature).collect()

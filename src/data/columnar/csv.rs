@@ -303,8 +303,8 @@ impl Decoder<'_> {
         RecordBatch::try_new(Arc::new(types), arrays).expect("columns of one length")
     }
 
-    /// Decodes a block of at most `rows` rows field by field. If the rows have their fields, the first field that is not
-    /// of its column's type is at fault.
+    /// Decodes a block of at most `rows` rows field by field. If the rows have their fields, the first field that is
+    /// not of its column's type is at fault.
     fn by_fields(&self, block: &[u8], rows: usize) -> Result<RecordBatch, DataError> {
         let mut columns = self.empty_columns(rows);
         let mut first = None;

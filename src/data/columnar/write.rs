@@ -29,8 +29,8 @@ const GROUP: usize = 256 << 20;
 
 impl RankingDataset {
     /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit. Weights, a
-    /// teacher and positions, if any, go to the columns `weight`, `query_weight`, `teacher` and `position`. A missing value is written as NaN. The
-    /// names of the features go to the metadata of the column `features`.
+    /// teacher and positions, if any, go to the columns `weight`, `query_weight`, `teacher` and `position`. A missing
+    /// value is written as NaN. The names of the features go to the metadata of the column `features`.
     ///
     /// An Arrow file has one batch, which uses the dataset's own memory. A Parquet file is compressed with Zstandard.
     ///
@@ -50,7 +50,7 @@ impl RankingDataset {
         let ids = queries.clone().flat_map(|query| rows_of(query).map(move |_| self.query_ids[query].as_str()));
         let numbers = |values: &[f32]| -> ArrayRef { Arc::new(Float32Array::from(values[rows.clone()].to_vec())) };
         let names = |names: LargeStringArray| -> ArrayRef { Arc::new(names) };
-        // Each with its name, and whether it may have nulls.
+        // Each column has a name, and a flag that tells whether it may have nulls.
         let mut columns = vec![
             ("label", numbers(&self.labels), false),
             ("query", names(LargeStringArray::from_iter_values(ids)), false),

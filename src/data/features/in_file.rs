@@ -307,7 +307,7 @@ impl Slices {
         });
     }
 
-    /// Returns rows, of which there are some, without copying them, if they are in one slice.
+    /// Returns rows without copying them, if they are in one slice. There must be at least one row.
     fn slice(&self, rows: Range<usize>) -> Option<&[f32]> {
         let part = self.starts.partition_point(|start| *start <= rows.start) - 1;
         let (first, end) = (self.starts[part], self.starts[part + 1]);

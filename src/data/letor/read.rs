@@ -111,22 +111,22 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     Ok(())
 }
 
-/// Rejects options that need a file next to the input, which is not a file.
+/// Rejects options that need a file next to the input. The input is a stream.
 fn check_stream(options: &ReadOptions, path: &Path) -> Result<(), Refusal> {
     let lacks = |other: &str, what: &str| format!("{other}: there is no file of {what} next to {}", path.display());
-    match () {
-        () if options.groups == Groups::QueryFile => {
-            Err(Refusal::new("groups", "query-file", lacks("`auto` or `qid`", "group sizes")))
-        }
-        () if options.positions => Err(Refusal::described("positions", "a stream", lacks("a file", "positions"))),
-        () if !options.query_weights.is_none() => {
-            Err(Refusal::new("query_weights", "file", lacks("`none`", "query weights")))
-        }
-        () if !options.document_weights.is_none() => {
-            Err(Refusal::new("document_weights", "file", lacks("`none`", "document weights")))
-        }
-        () => Ok(()),
+    if options.groups == Groups::QueryFile {
+        return Err(Refusal::new("groups", "query-file", lacks("`auto` or `qid`", "group sizes")));
     }
+    if options.positions {
+        return Err(Refusal::described("positions", "a stream", lacks("a file", "positions")));
+    }
+    if !options.query_weights.is_none() {
+        return Err(Refusal::new("query_weights", "file", lacks("`none`", "query weights")));
+    }
+    if !options.document_weights.is_none() {
+        return Err(Refusal::new("document_weights", "file", lacks("`none`", "document weights")));
+    }
+    Ok(())
 }
 
 /// Appends all blocks of a text. Batches form a pipeline: while one batch is parsed, the previous batch is appended and

@@ -147,7 +147,7 @@ impl SynthConfig {
     /// # Errors
     /// Returns [`Refusal`] if the queries need more memory than is free.
     pub(crate) fn ask_memory(&self) -> Result<(), Refusal> {
-        // As many in each query as in the first queries.
+        // Assumes that all queries have as many documents on average as the first ones.
         let seen = self.queries.min(1000);
         let of_seen: usize = (0..seen).map(|q| self.length(&mut self.random(q))).sum();
         let documents = of_seen as f64 / seen as f64 * self.queries as f64;

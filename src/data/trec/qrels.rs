@@ -76,8 +76,8 @@ impl Qrels {
         Ok(qrels)
     }
 
-    /// Returns the judged documents of a query with their relevance, in ascending order of their identifiers; empty for an
-    /// unknown query.
+    /// Returns the judged documents of a query with their relevance, in ascending order of their identifiers; empty for
+    /// an unknown query.
     pub fn judgments(&self, query: &str) -> Vec<(&str, i32)> {
         let documents = self.place(query).map_or(&[][..], |place| &self.judgments[place]);
         documents.iter().map(|(id, relevance)| (id.as_str(), *relevance)).collect()

@@ -37,8 +37,8 @@ pub struct Run<T> {
 }
 
 /// Passes every query of a run to `of_query`, as its identifier and its retrieved documents in the order of the file,
-/// each with its score and only once. The queries are passed on all threads, with the [`Execution`](crate::op::Execution) of the
-/// calling thread.
+/// each with its score and only once. The queries are passed on all threads, with the
+/// [`Execution`](crate::op::Execution) of the calling thread.
 ///
 /// Memory holds the longest query and a few blocks of text. If the lines of a query are not consecutive, the run is
 /// read again from its beginning, and its whole text is held in memory. `of_query` may then be called twice for the

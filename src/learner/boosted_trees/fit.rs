@@ -155,8 +155,10 @@ impl Iterative for Boosting<'_> {
             let (config, loss) = (&self.learner.config, self.learner.loss.record.name());
             let weights = &self.setting.train.document_weights;
             if weights.contains(&0.0) && self.members.iter().all(Member::has_no_slope) {
-                let reason = "the document weights leave nothing to learn: with them, ";
-                return Err(LearnerError::data(NAME, format_args!("{reason}{loss} is the same for all scores")));
+                let reason = format!(
+                    "the document weights leave nothing to learn: with them, {loss} is the same for all scores"
+                );
+                return Err(LearnerError::data(NAME, reason));
             }
             let reason = format!(
                 "no tree of {} leaves with {} or more decreases {loss}: {}, or choose another loss",

@@ -45,8 +45,8 @@ pub(super) struct Block {
     slots: Vec<Vec<Cells>>,
 }
 
-/// Returns how many groups of features each block gets, given their total number. If the data are shared, every block is
-/// one group of features, so that every process forms the same blocks.
+/// Returns how many groups of features each block gets, given their total number. If the data are shared, every block
+/// is one group of features, so that every process forms the same blocks.
 fn groups_of_a_block(groups: usize, data: &RankingDataset) -> usize {
     let blocks = BLOCKS_PER_THREAD * rayon::current_num_threads();
     if data.group().count() > 1 { 1 } else { groups.div_ceil(blocks).min(MOST_GROUPS) }

@@ -1,5 +1,5 @@
-//! Implements one of the averaged tree ensembles: it draws the queries and features that each tree uses and the features
-//! that each split may use, grows trees, and keeps the scores and their derivatives.
+//! Implements one of the averaged tree ensembles: it draws the queries and features that each tree uses and the
+//! features that each split may use, grows trees, and keeps the scores and their derivatives.
 
 use std::borrow::Cow;
 
@@ -172,8 +172,8 @@ impl<'a> Member<'a> {
         self.derivatives.gradient.iter().all(|slope| *slope == 0.0)
     }
 
-    /// Grows the tree of a round and adds it. Returns its number of leaves and its step length, or `None` if no tree lowers
-    /// the loss.
+    /// Grows the tree of a round and adds it. Returns its number of leaves and its step length, or `None` if no tree
+    /// lowers the loss.
     pub(super) fn grow(&mut self, setting: &mut Setting, round: usize, trees: &mut Trees) -> Result<Option<[f64; 2]>> {
         let steps = setting.objective.steps;
         let may_be_flat = trees.have_no_split() && setting.start.is_none() && steps != Steps::Newton;

@@ -16,8 +16,9 @@ use super::sums::{FixedPoint, Sums};
 use crate::learner::error::Result;
 use crate::learner::shared::checks::parameter;
 
-/// Limits of a tree.
+/// The settings of trees: the configuration, and what follows from it for this data and method.
 pub(super) struct TreeParams {
+    /// The checked configuration of the learner.
     pub config: BoostedTreesConfig,
     /// The amount that is added to the curvature sum of each leaf.
     pub l2: f64,

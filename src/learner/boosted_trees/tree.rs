@@ -180,8 +180,8 @@ impl Grower<'_> {
         params.max_depth.is_none_or(|most| leaf.depth < most) && leaf.documents.len() >= 2 * params.min_documents
     }
 
-    /// Finds the best split of each leaf that may be split. Computes the histograms of the leaf with this `slot`, and
-    /// subtracts them from those in the slot of the other leaf, which were the histograms of both.
+    /// Finds the best split of each leaf that may be split. Computes the histograms of the leaf with this `slot`. The
+    /// slot of the other leaf still holds the histograms of both leaves, so the computed ones are subtracted there.
     fn find_splits<const N: usize>(&mut self, leaves: &mut [Leaf; N], slot: usize) {
         let flags = leaves.each_ref().map(|leaf| self.may_split(leaf).then(|| (self.features)(leaf.node)));
         if flags.iter().all(Option::is_none) {

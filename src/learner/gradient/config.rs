@@ -17,8 +17,8 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "gradient";
 
-/// Configuration of the learner `gradient`. Every key has a default. [`for_perceptron`](Self::for_perceptron) returns the
-/// defaults that configuration files use for a perceptron.
+/// Configuration of the learner `gradient`. Every key has a default. [`for_perceptron`](Self::for_perceptron) returns
+/// the defaults that configuration files use for a perceptron.
 ///
 /// [`GradientConfig::one_query_per_step`] returns the configuration for Algorithm 1 of
 /// [approximation-framework](crate::loss#papers): 200 epochs, one query per step and a learning rate of 0.01.

@@ -208,11 +208,12 @@ impl OptimizerConfig {
                 "beta_1" | "beta_2" | "momentum" | "alpha" => rate(&name, value),
                 "epsilon" | "clip_threshold" | "decay_exponent" => positive(&name, value),
                 "history" | "iterations" => require(&name, value, value >= 1.0, "at least 1"),
-                _ => not_negative(&name, value),
+                "weight_decay" | "lr_decay" => not_negative(&name, value),
+                _ => unreachable!("{name} has no range"),
             }?;
         }
-        let is_still = matches!(*self, Self::Sgd { momentum: 0.0, nesterov: true, .. });
-        require("optimizer.nesterov", is_still, !is_still, "false where momentum is 0")
+        let lacks_momentum = matches!(*self, Self::Sgd { momentum: 0.0, nesterov: true, .. });
+        require("optimizer.nesterov", true, !lacks_momentum, "false where momentum is 0")
     }
 }
 

@@ -91,8 +91,8 @@ fn drawn(loss: &dyn RankingLoss, run: u64, epoch: usize, step: usize, part: usiz
     loss.changed(Change::Noise(&seed)).unwrap_or_else(|error| panic!("noise never fails: {error}"))
 }
 
-/// The identifier of the factors of positions. It is the same in every fit, so that the saved state of an optimizer fits
-/// the parameter of a resumed fit.
+/// The identifier of the factors of positions. It is the same in every fit, so that the saved state of an optimizer
+/// fits the parameter of a resumed fit.
 const FACTORS: u64 = 0x706f_7369_7469_6f6e;
 
 /// A scorer and the loss that trains it.
@@ -131,8 +131,8 @@ impl RankingModel {
 
     /// Returns the weighted sum of the losses in one part of a step and the penalty on the factors of positions, `[1]`,
     /// detached from the autodiff graph. Also returns the gradients of this sum, multiplied by `scale / queries`, where
-    /// `queries` counts all queries of the step. Dropout masks are drawn from `seed`, and the noise on the features from
-    /// `noise`. The noise of a query does not depend on the other queries of its batch.
+    /// `queries` counts all queries of the step. Dropout masks are drawn from `seed`, and the noise on the features
+    /// from `noise`. The noise of a query does not depend on the other queries of its batch.
     pub(super) fn part(
         &self,
         batch: RankingBatch,

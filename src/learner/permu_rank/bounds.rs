@@ -91,7 +91,7 @@ impl PermutationSet {
     /// Creates empty working sets for a query with `documents` documents. `perfect_measure` is the measure of a perfect
     /// permutation, which is 1 for a normalized measure.
     pub(crate) fn new(documents: usize, perfect_measure: f64) -> Self {
-        let (perfect, imperfect, imperfect_measures) = Default::default();
+        let (perfect, imperfect, imperfect_measures) = (Vec::new(), Vec::new(), Vec::new());
         Self { documents, perfect_measure, levels: None, perfect, imperfect, imperfect_measures }
     }
 
@@ -122,7 +122,9 @@ impl PermutationSet {
     /// the same function of the scores.
     pub(crate) fn insert_perfect(&mut self, order: Vec<u32>) -> bool {
         let is_new = self.is_new(&order, &self.perfect);
-        self.perfect.extend(is_new.then_some(order));
+        if is_new {
+            self.perfect.push(order);
+        }
         is_new
     }
 
@@ -130,8 +132,10 @@ impl PermutationSet {
     /// permutation, or another whose `F` is the same function of the scores.
     pub(crate) fn insert_imperfect(&mut self, order: Vec<u32>, measure: f64) -> bool {
         let is_new = self.is_new(&order, &self.imperfect);
-        self.imperfect.extend(is_new.then_some(order));
-        self.imperfect_measures.extend(is_new.then_some(measure));
+        if is_new {
+            self.imperfect.push(order);
+            self.imperfect_measures.push(measure);
+        }
         is_new
     }
 

@@ -59,7 +59,7 @@ pub(super) fn minimize(
         };
         let is_lower = |(length, next): &(f64, Iterate)| next.objective <= now.objective + SUFFICIENT * length * slope;
         let lengths = successors(Some(1.0), |length| Some(0.5 * length)).take_while(|&length| length >= SHORTEST);
-        // Otherwise no decrease is left in double precision.
+        // Without such a step, no decrease is left in double precision.
         let Some((_, next)) = lengths.map(moved).find(is_lower) else { break false };
         now = next;
     };

@@ -64,8 +64,8 @@ impl Levels {
         below.into_iter().zip(above).map(|(below, above)| Active { below, above }).collect()
     }
 
-    /// For each document, returns the count and the values of the documents that have a lower `level` and are `near`. In
-    /// this `order`, the documents that are near a document come first, and a later document is near all of them.
+    /// For each document, returns the count and the values of the documents that have a lower `level` and are `near`.
+    /// In this `order`, the documents that are near a document come first, and a later document is near all of them.
     fn partners(
         &self,
         order: &[usize],

@@ -50,8 +50,8 @@ impl<'a> PairRisk<'a> {
         Risk { value: self.share.gather(values).iter().sum(), slope: self.share.weighted_features(&coefficients) }
     }
 
-    /// Returns the risk with the squared hinge, `sum omega max(0, 1 - t)^2`, and the scores of this process's documents,
-    /// at which it was computed.
+    /// Returns the risk with the squared hinge, `sum omega max(0, 1 - t)^2`, and the scores of this process's
+    /// documents, at which it was computed.
     pub(super) fn squared_hinge(&self, weights: &[f64]) -> (Risk, Vec<f64>) {
         let scores = self.share.scores(weights);
         let (values, coefficients) = self.sum(&scores, &scores, |score, active, weight| {

@@ -16,6 +16,6 @@ impl<'a> Additive<'a> {
 
     /// Returns the current score of every training or validation document.
     pub(crate) fn on(&self, set: Set) -> &[f64] {
-        self.0.get(set as usize).map_or(&[], |(_, _, scores)| scores)
+        self.0.iter().find(|(own, ..)| *own == set).map_or(&[], |(_, _, scores)| scores)
     }
 }

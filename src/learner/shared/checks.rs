@@ -192,7 +192,7 @@ pub(crate) fn of_equal_queries(learner: &'static str, train: &RankingDataset) ->
     unless(train.query_weights.is_empty(), learner, weights, "`gradient` does")
 }
 
-/// Returns an error about the training data, unless they lack what only the `others` use.
+/// Rejects training data with something that only the `others` use. `is_absent` says that the data do not have it.
 fn unless(is_absent: bool, learner: &'static str, fault: &str, others: &str) -> Result<()> {
     match is_absent {
         true => Ok(()),
@@ -218,8 +218,8 @@ pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<()> {
     require("measure", measure, outside.is_none() && !leaves_unit_interval(measure), expected)
 }
 
-/// Returns the measure to which a learner is fitted: its own, or else the selection measure, which must then have values
-/// in `[0, 1]`.
+/// Returns the measure to which a learner is fitted: its own, or else the selection measure, which must then have
+/// values in `[0, 1]`.
 pub(crate) fn fitted_measure(
     learner: &'static str,
     own: Option<Measure>,
@@ -280,8 +280,8 @@ pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job)
     Ok(())
 }
 
-/// Rejects a loss of a teacher without a teacher, and a teacher that the loss does not read. Notes how many documents the
-/// teacher has not scored.
+/// Rejects a loss of a teacher without a teacher, and a teacher that the loss does not read. Notes how many documents
+/// the teacher has not scored.
 fn check_teacher(about: About<'_>, job: Job) -> Result<()> {
     let teacher = &job.train.teacher;
     if teacher.is_empty() && about.needs_teacher {

@@ -1,8 +1,8 @@
 //! Factors of the positions at which documents were shown.
 //!
-//! Users click less on what is shown further down. An additive model of that is `s = f(x) + b[p]`: in training, the loss
-//! sees the score of the ranker plus the factor of the document's position. After training, a score has no factor, as in
-//! LightGBM and in additive two-tower models.
+//! Users click less on what is shown further down. An additive model of that is `s = f(x) + b[p]`: in training, the
+//! loss sees the score of the ranker plus the factor of the document's position. After training, a score has no factor,
+//! as in LightGBM and in additive two-tower models.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -35,8 +35,8 @@ pub struct NormalEquations {
 enum Sums {
     /// The products of all pairs of features, `sum_d z_d z_d^T`, and the vector `sum_d z_d u_d`.
     OfFeatures { products: DMatrix<f64>, moments: DVector<f64> },
-    /// With fewer documents than features: the rows `[documents, features]`, their products `[documents, documents]`, and
-    /// the targets. The solution is `Z^T a`, where `(Z Z^T + lambda) a = u`.
+    /// With fewer documents than features: the rows `[documents, features]`, their products `[documents, documents]`,
+    /// and the targets. The solution is `Z^T a`, where `(Z Z^T + lambda) a = u`.
     OfDocuments { rows: DMatrix<f64>, products: DMatrix<f64>, targets: DVector<f64> },
 }
 
@@ -213,8 +213,8 @@ impl NormalEquations {
 const FACTORED: usize = 256;
 
 /// Factors a symmetric matrix, of which only the lower triangle is read, in parallel blocks. Returns `None` if the
-/// matrix is not positive definite in double precision, or when `stop` returns true. Results do not depend on the number
-/// of threads.
+/// matrix is not positive definite in double precision, or when `stop` returns true. Results do not depend on the
+/// number of threads.
 fn cholesky(mut matrix: DMatrix<f64>, stop: &dyn Fn() -> bool) -> Option<Cholesky<f64, Dyn>> {
     let size = matrix.nrows();
     for start in (0..size).step_by(FACTORED) {

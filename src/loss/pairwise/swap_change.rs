@@ -51,8 +51,8 @@ impl SwapMeasure {
 }
 
 /// Returns, at `[.., p, q]` with `p < q`, how much the measure changes if the documents at places `p` and `q` swap. All
-/// other elements of the result, `[B, N, N]`, are 0. `ranked` is the relevance of each document in rank order,
-/// `[B, N]`, or for ERR the probability that a reader who reaches a document stops at it. The changes carry no gradient.
+/// other elements of the result, `[B, N, N]`, are 0. `ranked` is the relevance of each document in rank order, `[B,
+/// N]`, or for ERR the probability that a reader who reaches a document stops at it. The changes carry no gradient.
 pub(super) fn changes(measure: SwapMeasure, ranked: Tensor<2>, k: usize) -> Tensor<3> {
     let changes = match measure {
         SwapMeasure::Err => stop_changes(ranked, k),

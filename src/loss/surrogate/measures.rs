@@ -10,7 +10,8 @@ use super::position_measure::{Operations, PositionMeasure, Uses};
 use crate::loss::error::LARGEST_GRADE;
 use crate::loss::prelude::*;
 
-/// A measure of this crate, with the parameters of all of them; each uses those that [`MeasureName::parameters`] names.
+/// A measure of this crate. It holds the parameters of every measure, and uses only the parameters that
+/// [`MeasureName::parameters`] lists.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KnownMeasure {
     pub(crate) name: MeasureName,

@@ -1,7 +1,7 @@
 //! A function of a document's position, such as a discount.
 
 use std::fmt::{self, Debug, Formatter};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::{DType, Int, Tensor};
 
@@ -17,12 +17,14 @@ pub struct PositionFunction {
     discount: Option<Discount>,
     /// The term `coefficient base^r` that equals the function at rank `r`, counted from 0, if there is such a term.
     exponential: Option<ExponentialTerm>,
+    /// The values at the ranks from 1 to the highest rank that has been needed so far.
+    at_ranks: Arc<Mutex<Vec<f64>>>,
 }
 
 impl PositionFunction {
     /// Creates a function of real positions that is applied element by element. Positions are 1 or above.
     pub fn new(at: impl Fn(Tensor<2>) -> Tensor<2> + Send + Sync + 'static) -> Self {
-        Self { at: Arc::new(at), discount: None, exponential: None }
+        Self { at: Arc::new(at), discount: None, exponential: None, at_ranks: Arc::default() }
     }
 
     /// Creates the function `first ratio^(position - 1)`, where `ratio` is between 0 and 1. The expectation of a
@@ -64,11 +66,12 @@ impl PositionFunction {
         if let Some(discount) = &self.discount {
             return (1..=n).map(|rank| discount.at(rank)).collect();
         }
-        // The values are constants, so they are computed on the host, wherever the scores are.
-        let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &crate::device::host()).float();
-        // Not every GPU has double precision.
-        let ranks = if cfg!(any(feature = "flex", test)) { ranks.cast(DType::F64) } else { ranks };
-        self.at(ranks.unsqueeze::<2>()).into_data().iter().collect()
+        // The values left by a thread that panicked are complete: they are replaced in one step.
+        let mut known = self.at_ranks.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < n {
+            *known = self.computed_at_ranks(n);
+        }
+        known[..n].to_vec()
     }
 
     /// Returns the values at the ranks 1 to `n`. Values beyond the cut-off are 0.
@@ -76,6 +79,14 @@ impl PositionFunction {
         let mut values = self.at_ranks(k.map_or(n, |k| k.min(n)));
         values.resize(n, 0.0);
         values
+    }
+
+    fn computed_at_ranks(&self, n: usize) -> Vec<f64> {
+        // The values are constants, so they are computed on the host, wherever the scores are.
+        let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &crate::device::host()).float();
+        // Not every GPU has double precision.
+        let ranks = if cfg!(any(feature = "flex", test)) { ranks.cast(DType::F64) } else { ranks };
+        self.at(ranks.unsqueeze::<2>()).into_data().iter().collect()
     }
 
     /// Returns whether the function is 1 at every position.
@@ -97,6 +108,7 @@ impl From<Discount> for PositionFunction {
             at: Arc::new(move |positions| discount_at(&function, positions)),
             discount: Some(discount),
             exponential: None,
+            at_ranks: Arc::default(),
         }
     }
 }

@@ -207,7 +207,9 @@ impl RankingLoss for Surrogate {
                 None => value,
             }
         });
-        match self.about().orientation {
+        match self.measure.orientation() {
+            // A bound is a loss.
+            _ if self.bound.is_some() => values,
             Orientation::NormalizedMeasure => values.neg() + 1.0,
             Orientation::Measure => values.neg(),
             Orientation::Loss => values,

@@ -2,8 +2,8 @@
 //! differences of queries and seeds. See Schuirmann, A comparison of the two one-sided tests procedure and the power
 //! approach, 1987.
 //!
-//! Let `D_qs` be the difference on query `q` for seed `s`, with `Q` queries and `S` seeds. Queries and seeds are crossed
-//! and both are samples, so the difference has three sources of variation: queries, seeds, and the rest.
+//! Let `D_qs` be the difference on query `q` for seed `s`, with `Q` queries and `S` seeds. Queries and seeds are
+//! crossed and both are samples, so the difference has three sources of variation: queries, seeds, and the rest.
 //!
 //! ```text
 //! MS_queries = S sum_q (mean_s D_qs - mean D)^2 / (Q - 1)
@@ -166,8 +166,8 @@ pub fn equivalence(differences: &[Vec<f64>], margin: f64) -> Result<Equivalence,
     if !(margin > 0.0 && margin.is_finite()) {
         return Err(SignificanceError::Parameter { parameter: "margin", found: margin, expected: "a number above 0" });
     }
-    check_rows("seeds", differences)?;
     queries(differences)?;
+    check_rows("seeds", differences)?;
     let crossed = Crossed::new(differences);
     let difference = mean(&differences.iter().map(|of_seed| mean(of_seed)).collect::<Vec<f64>>());
     let ninety = crossed.reach(0.9);

@@ -218,7 +218,7 @@ fn check_rows(what: &'static str, rows: &[Vec<f64>]) -> Result<(), SignificanceE
     rows.iter().try_for_each(|row| if row.len() < 2 { too_few("queries", row.len()) } else { check_values(row) })
 }
 
-/// Returns the number of queries in each row, and an error if the rows differ in it.
+/// Returns the number of queries, which must be the same in every row.
 fn queries<T>(rows: &[impl AsRef<[T]>]) -> Result<usize, SignificanceError> {
     let mut lengths = rows.iter().map(|row| row.as_ref().len());
     let first = lengths.next().unwrap_or(0);

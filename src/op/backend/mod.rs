@@ -1,11 +1,11 @@
-//! The trait [`Primitives`], by which a backend of burn implements the primitives of this crate, and its implementations
-//! on burn's backends. By default, each method calls the tensor definition, which works in chunks of rows and so stays
-//! within the memory budget. A backend with faster kernels overrides the default methods.
+//! The trait [`Primitives`], by which a backend of burn implements the primitives of this crate, and its
+//! implementations on burn's backends. By default, each method calls the tensor definition, which works in chunks of
+//! rows and so stays within the memory budget. A backend with faster kernels overrides the default methods.
 //!
 //! With burn's kernel fusion, operations are first put into a queue, in which neighboring operations are merged into
-//! one kernel. A primitive that sums over a list is a single operation in burn's queue. Fusion never merges it with other
-//! operations; our kernel or the tensor definition computes it. Primitives of one document each are composed of a few
-//! operations of burn, which enter the queue separately and may be merged.
+//! one kernel. A primitive that sums over a list is a single operation in burn's queue. Fusion never merges it with
+//! other operations; our kernel or the tensor definition computes it. Primitives of one document each are composed of a
+//! few operations of burn, which enter the queue separately and may be merged.
 //!
 //! Cargo turns on a feature of a dependency for the whole program if any crate asks for it. A tensor may therefore
 //! belong to a backend of burn that no feature of this crate has turned on, and that is not [listed](is_listed) here.
@@ -119,8 +119,9 @@ fn is_composed<B: Backend>(call: &Call<B>) -> bool {
     each!(&call.operation, primitive => primitive.is_composed())
 }
 
-/// Returns the gradients of a call with respect to each input that has one ([`Primitive::differentiated`]) and for which
-/// `wanted` is true. Each gradient is returned with the index of its input. The gradient of the last input comes first.
+/// Returns the gradients of a call with respect to each input that has one ([`Primitive::differentiated`]) and for
+/// which `wanted` is true. Each gradient is returned with the index of its input. The gradient of the last input comes
+/// first.
 pub fn backward<B: Primitives>(
     call: Call<B>,
     saved: Tensors<B>,
@@ -190,7 +191,7 @@ const FEATURES: [(&str, &str); 5] = [
 /// than the budget.
 #[derive(Debug)]
 pub struct BeyondBudget {
-    /// The name in burn of the backend, for which this build has no analytic gradients.
+    /// The name of the backend in burn. This build has no analytic gradients for it.
     pub backend: String,
     /// The feature of this crate that would add the backend, or `None` if no feature does.
     pub feature: Option<&'static str>,

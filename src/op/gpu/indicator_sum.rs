@@ -126,8 +126,8 @@ pub fn indicator_sum([x, a, mask]: [&CubeTensor; 3], sigma: f64) -> Outputs {
     })
 }
 
-/// Returns the gradient of [`indicator_sum`] with respect to `x`, given the gradient `g` of its output. The outputs of the
-/// forward pass are `out` and `total`.
+/// Returns the gradient of [`indicator_sum`] with respect to `x`, given the gradient `g` of its output. The outputs of
+/// the forward pass are `out` and `total`.
 pub fn indicator_sum_gradient(
     [x, a, mask]: [&CubeTensor; 3],
     [out, total]: [&CubeTensor; 2],

@@ -28,8 +28,8 @@ fn joined(a: f32, b: f32, #[comptime] by: Joined) -> f32 {
     }
 }
 
-/// Returns the sum or the largest of the values of all units of a cube, joined in a fixed order. All units must call this
-/// function together, since it waits for them.
+/// Returns the sum or the largest of the values of all units of a cube, joined in a fixed order. All units must call
+/// this function together, since it waits for them.
 #[cube]
 fn of_cube(value: f32, values: &mut Shared<[f32]>, #[comptime] by: Joined) -> f32 {
     let unit = UNIT_POS as usize;
@@ -278,7 +278,8 @@ fn lists(batch: &Batch) -> Cubes<'_> {
     batch.cubes_for(batch.lists)
 }
 
-/// Runs a kernel that writes one number for each document; `$cubes` gives its launch, and `$bindings` counts its buffers.
+/// Runs a kernel that writes one number for each document; `$cubes` gives its launch, and `$bindings` counts its
+/// buffers.
 macro_rules! per_document {
     ($name:expr, $x:expr, $bindings:expr, $cubes:ident, $kernel:expr, [$($read:expr),*]) => {
         run($name, $x, $bindings, |batch| {

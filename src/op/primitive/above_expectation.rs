@@ -134,9 +134,9 @@ impl AboveExpectation {
         out
     }
 
-    /// Returns the value for [independent ranks](Self::of_independent_ranks), and the product of every term,
-    /// `[batch, documents, terms]`. Factors near 1 are added up as logarithms, since rounding the factors would lose the
-    /// small differences that matter in a long list.
+    /// Returns the value for [independent ranks](Self::of_independent_ranks), and the product of every term, `[batch,
+    /// documents, terms]`. Factors near 1 are added up as logarithms, since rounding the factors would lose the small
+    /// differences that matter in a long list.
     fn of_ranks<B: Backend>(&self, x: Array<B>, a: Array<B>, mask: Array<B>, comparison: Comparison) -> Arrays<B> {
         let results = by_rows(&x, |rows| {
             let [ahead, ..] = trials(&x, &mask, comparison, rows);

@@ -77,8 +77,8 @@ fn spread<B: Backend>(centered: Array<B>, mask: Array<B>, count: Array<B>) -> Ar
     variance.one_below(EQUAL).sqrt().at_least(FLOOR)
 }
 
-/// Returns the factor `max(8 / n, 1)^power` of each list, `[B, 1]`, given the numbers of documents, `[B, 1]`. The factor
-/// is exactly 1 for 8 or more documents.
+/// Returns the factor `max(8 / n, 1)^power` of each list, `[B, 1]`, given the numbers of documents, `[B, 1]`. The
+/// factor is exactly 1 for 8 or more documents.
 fn of_short_list<B: Backend>(count: Array<B>, power: u32) -> Array<B> {
     let ratio = (count.recip() * SHORT).at_least(1.0);
     // Products instead of `powi` keep 1 exactly 1 on every backend.

@@ -41,10 +41,10 @@ pub type Transposed<B> = Option<(Arrays<B>, Option<Array<B>>)>;
 pub trait Primitive: Clone + Debug {
     /// How many of the inputs, from the first on, the primitive has a gradient for.
     const DIFFERENTIATED: usize = 1;
-    /// The first of the outputs that the gradient needs; it also needs those after it.
+    /// The index of the first output that the gradient needs. The gradient also needs every later output.
     const SAVED_FROM: usize = 1;
-    /// Whether backends without a fused kernel compute the primitive by a few of burn's operations on each document, which
-    /// kernel fusion may merge with others.
+    /// Whether backends without a fused kernel compute the primitive by a few of burn's operations on each document,
+    /// which kernel fusion may merge with others.
     const IS_COMPOSED: bool = false;
 
     /// Returns the outputs. Only the first of them has a gradient.

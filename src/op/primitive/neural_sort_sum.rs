@@ -48,8 +48,9 @@ impl Primitive for NeuralSortMatrix {
             [direct, direct_slopes, scaled, scaled_slopes, to_rows]
         });
         let to_values = columns.clone() * direct.clone().sum(1);
-        // The derivatives with respect to the logarithms of the entries, summed over rows, and the same times the slopes of
-        // the rows. `to_columns` holds the derivatives with respect to the logarithms of the columns' factors.
+        // The derivatives with respect to the logarithms of the entries, summed over rows, and the same times the
+        // slopes of the rows. `to_columns` holds the derivatives with respect to the logarithms of the columns'
+        // factors.
         let mut to_columns = values.clone() * direct.sum(1);
         let mut sums = to_columns.clone();
         let mut slopes = values * direct_slopes.sum(1);

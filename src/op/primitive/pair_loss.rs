@@ -1,5 +1,5 @@
-//! [`pair_loss`](crate::op::pair_loss()), a pairwise loss summed over the pairs that the labels order. In the definition,
-//! pairs with equal labels have the weight 0.
+//! [`pair_loss`](crate::op::pair_loss()), a pairwise loss summed over the pairs that the labels order. In the
+//! definition, pairs with equal labels have the weight 0.
 
 use burn::backend::{Backend, TensorMetadata};
 use burn::tensor::DType;

@@ -1,5 +1,5 @@
-//! [`with_unit_gradient`](crate::op::with_unit_gradient()), which replaces the gradient of a list's loss by one of length
-//! 1.
+//! [`with_unit_gradient`](crate::op::with_unit_gradient()), which replaces the gradient of a list's loss by one of
+//! length 1.
 
 use burn::backend::Backend;
 

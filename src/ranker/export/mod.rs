@@ -28,8 +28,8 @@ use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, TreeEnsemble};
 use crate::scorer::Scorer;
 use raw_trees::allowed_names;
 
-/// The formats in which rankers are written for other systems. A name or an extension of a file name that several of them
-/// share means the first one that accepts the model.
+/// The formats in which rankers are written for other systems. A name or an extension of a file name that several of
+/// them share means the first one that accepts the model.
 pub static EXPORTS: &[ExportEntry] = &[
     onnx::ENTRY,
     onnx::BATCH,
@@ -42,7 +42,7 @@ pub static EXPORTS: &[ExportEntry] = &[
     plugin_linear::ENTRY,
 ];
 
-/// What a format is, which models it accepts, and how it is written.
+/// A format: its names, the models that it accepts, and the function that writes it.
 #[derive(Debug)]
 pub struct ExportEntry {
     /// The name on the command line.
@@ -55,8 +55,8 @@ pub struct ExportEntry {
     pub by_name: bool,
     /// The help of the command line.
     pub help: &'static str,
-    /// The cells of the page about exports: the system, the rankers and normalizers that the format holds, and how far its
-    /// scores agree.
+    /// The cells of the page about exports: the system, the rankers and normalizers that the format holds, and how far
+    /// its scores agree.
     pub row: &'static str,
     accepts: fn(&Model) -> bool,
     /// The models that the format accepts, in words.
@@ -75,8 +75,8 @@ pub struct ExportFormat(&'static ExportEntry);
 
 impl ExportFormat {
     /// Returns the format called `name`, as `burn-rank convert --format` has it: `onnx`, `onnx-batch`, `lightgbm`,
-    /// `ranklib`, `xgboost`, `xgboost-dump`, `solr` or `plugin-linear`. RankLib has a format for trees and one for linear
-    /// models.
+    /// `ranklib`, `xgboost`, `xgboost-dump`, `solr` or `plugin-linear`. RankLib has a format for trees and one for
+    /// linear models.
     pub fn named(name: &str, model: &Model) -> Option<Self> {
         Self::fitting(model, |entry| entry.name == name)
     }

@@ -113,8 +113,8 @@ impl RawTree {
         }
     }
 
-    /// Converts the tree under `root`, whose splits compare normalized features. `written` returns a split as the format
-    /// has it; the children of the split it takes are nodes of the ensemble.
+    /// Converts the tree under `root`, whose splits compare normalized features. `written` returns a split as the
+    /// format has it; the children of the split it takes are nodes of the ensemble.
     pub fn new(
         trees: &TreeEnsemble,
         root: u32,
@@ -168,7 +168,7 @@ impl RawTree {
 
     /// Rejects a tree with a split that sends missing values left, for formats that always send them right.
     pub fn check_missing(&self) -> Result<(), String> {
-        if self.each(|split| split.missing_left, |_| false).contains(&true) {
+        if self.nodes.iter().any(|node| matches!(node, ForeignNode::Split(split) if split.missing_left)) {
             let expected = "missing values that go right, as after training with `missing` = \"zero\"; LightGBM \
                             text, XGBoost JSON and ONNX hold both ways";
             return Err(format!("splits at which missing values go left: expected {expected}"));
@@ -251,8 +251,8 @@ pub(super) fn feature_names(ranker: &Ranker) -> Vec<String> {
     ranker.metadata().feature_names.clone().unwrap_or_else(numbered)
 }
 
-/// Returns the [names of the features](feature_names) for a system that forbids some characters in names. Each forbidden
-/// character becomes `_`. A name that is then empty or in use becomes `feature_1`, `feature_2` and so on.
+/// Returns the [names of the features](feature_names) for a system that forbids some characters in names. Each
+/// forbidden character becomes `_`. A name that is then empty or in use becomes `feature_1`, `feature_2` and so on.
 pub(super) fn allowed_names(ranker: &Ranker, is_forbidden: fn(char) -> bool) -> Vec<String> {
     let names = feature_names(ranker);
     let mut used: HashSet<String> = names.iter().filter(|name| !name.contains(is_forbidden)).cloned().collect();

@@ -1,5 +1,5 @@
-//! Imports rankers that other systems trained. Each format is an entry of [`IMPORTS`], from which messages take its name,
-//! and the page `docs/how-to/import.md` its table.
+//! Imports rankers that other systems trained. Each format is an entry of [`IMPORTS`], from which messages take its
+//! name, and the page `docs/how-to/import.md` its table.
 //!
 //! Each imported file becomes a [sum of trees](Model::Trees) without a normalizer. Thresholds are moved to neighboring
 //! 32-bit floats that split all 32-bit floats in the same way. Feature 1 is column 0 of the other system's matrix. A
@@ -33,7 +33,7 @@ use crate::json::{Value, json};
 /// The formats of other systems that are read.
 pub static IMPORTS: &[ImportEntry] = &[lightgbm::ENTRY, xgboost::ENTRY, catboost::ENTRY, ranklib::ENTRY];
 
-/// What a format is, and how it is read.
+/// A format: its names, and the function that reads it.
 #[derive(Debug)]
 pub struct ImportEntry {
     /// The system, and its notation that is read.

@@ -57,8 +57,7 @@ struct Learner {
     feature_names: Vec<String>,
     gradient_booster: Booster,
     learner_model_param: Parameters,
-    /// The name of the objective is `name`.
-    objective: serde_json::Value,
+    objective: Objective,
 }
 
 #[derive(Deserialize)]
@@ -82,9 +81,7 @@ struct Booster {
 /// The fields of a tree booster in the file. The fields are optional, because boosters without trees lack them.
 #[derive(Deserialize)]
 struct Trees {
-    /// The number of trees is `num_trees`.
-    #[serde(default)]
-    gbtree_model_param: serde_json::Value,
+    gbtree_model_param: Option<TreeCount>,
     #[serde(default)]
     trees: Vec<Tree>,
 }
@@ -101,8 +98,24 @@ struct Tree {
     loss_changes: Vec<f32>,
     split_type: Vec<u8>,
     categories: Vec<i64>,
-    /// The number of values of a leaf is `size_leaf_vector`.
-    tree_param: serde_json::Value,
+    tree_param: TreeParameters,
+}
+
+#[derive(Deserialize)]
+struct Objective {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct TreeCount {
+    num_trees: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct TreeParameters {
+    /// The number of values of a leaf.
+    size_leaf_vector: String,
 }
 
 /// A flag, which older versions of XGBoost write as a boolean.
@@ -123,7 +136,7 @@ fn decode(text: &str) -> Result<Imported, String> {
         let value = value.as_deref().unwrap_or("1");
         supported(["0", "1"].contains(&value), format_args!("{name} = {value}"), "one score per document")?;
     }
-    let objective = learner.objective["name"].as_str().unwrap_or_default();
+    let objective = learner.objective.name.as_str();
     let expected = "an objective whose predictions are the sums of the trees, such as rank:ndcg";
     supported(OBJECTIVES.contains(&objective), format_args!("the objective `{objective}`"), expected)?;
     let features = whole(num_feature, "learner_model_param.num_feature")?;
@@ -131,7 +144,7 @@ fn decode(text: &str) -> Result<Imported, String> {
     trees.push_constant(f64::from(base_score_of(base_score)?))?;
     let (model, weights) = trees_of(learner.gradient_booster)?;
     let refuse = || content("gradient_booster", "no `gbtree_model_param`", "the number of trees");
-    let count = model.gbtree_model_param["num_trees"].as_str().ok_or_else(refuse)?;
+    let count = &model.gbtree_model_param.as_ref().ok_or_else(refuse)?.num_trees;
     let announced = whole(count, "gbtree_model_param.num_trees")?;
     let found = model.trees.len();
     allowed(found == announced, "gradient_booster", format_args!("{found} trees"), announced)?;
@@ -180,7 +193,7 @@ impl Tree {
     fn nodes(&self, number: usize, weight: f32) -> Result<Vec<ForeignNode>, String> {
         let is_numerical = self.split_type.iter().all(|&kind| kind == 0) && self.categories.is_empty();
         supported(is_numerical, format_args!("categorical splits (tree {number})"), "numerical features only")?;
-        let values = self.tree_param["size_leaf_vector"].as_str().unwrap_or_default();
+        let values = self.tree_param.size_leaf_vector.as_str();
         let what = format_args!("leaves of {values} values");
         supported(["", "0", "1"].contains(&values), what, "one score per document")?;
         let nodes = self.left_children.len();

@@ -16,8 +16,8 @@ use burn::tensor::DType;
 use super::kernel::{self, Flow, Layer};
 use crate::op::{Stored, tensor};
 
-/// The dense layer on a backend. All inputs have the shape `[rows, inputs]`, are not empty, and have the same type, `f32`
-/// or `f64`.
+/// The dense layer on a backend. All inputs have the shape `[rows, inputs]`, are not empty, and have the same type,
+/// `f32` or `f64`.
 #[backend_extension(Autodiff, Flex)]
 pub trait Dense: Backend {
     /// Computes `x weight + bias`, and sets negative results to 0 if `rectified`.
@@ -65,7 +65,8 @@ impl Dense for Flex {
 /// The inputs `x` and `weight` of a layer, its output, and the gradient of the output.
 type Known = [FlexTensor; 4];
 
-/// Returns the gradients with respect to the inputs, if `in_inputs`, and to the weights and the bias, if `in_parameters`.
+/// Returns the gradients with respect to the inputs, if `in_inputs`, and to the weights and the bias, if
+/// `in_parameters`.
 fn gradients<T: Stored>(
     [x, weight, out, gradient]: &Known,
     rectified: bool,

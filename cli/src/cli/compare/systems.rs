@@ -1,5 +1,5 @@
-//! Measures several systems on the same queries, or reads the measures in the reports of finished `train` and `cv` runs.
-//! Provides the documents and scores that the page shows.
+//! Measures several systems on the same queries, or reads the measures in the reports of finished `train` and `cv`
+//! runs. Provides the documents and scores that the page shows.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -291,8 +291,8 @@ impl Results<'_> {
     }
 }
 
-/// Runs a command until it ends, and returns what it printed on its standard output; the inner error says why it failed.
-/// If a signal requests a stop, ends it and returns a failure that says what is `left`.
+/// Runs a command until it ends, and returns what it printed on its standard output; the inner error says why it
+/// failed. If a signal requests a stop, ends it and returns a failure that says what is `left`.
 fn run(mut command: Command, interrupt: &Interrupt, left: &str) -> Result<Result<String, String>> {
     // The child holds the other end of its standard input until it ends, or until this process does.
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;

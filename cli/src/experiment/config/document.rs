@@ -115,10 +115,11 @@ impl Document {
             }
             ErrorKind::IsADirectory => is_another("a folder"),
             ErrorKind::NotFound => refuse(format!("{error}{}", did_you_mean(&near_file(path)))),
-            _ => match FileKind::of_file(path).filter(|_| error.kind() == ErrorKind::InvalidData) {
+            ErrorKind::InvalidData => match FileKind::of_file(path) {
                 Some(kind) => is_another(kind.in_words()),
                 None => refuse(error.to_string()),
             },
+            _ => refuse(error.to_string()),
         })?;
         Self::parse(path, text, overrides).map_err(|error| match FileKind::of_file(path) {
             // The place of the first fault in another kind of file says nothing.
@@ -206,8 +207,8 @@ impl Document {
         self.overrides.push(Override { key: key.to_string(), written, removes: false });
     }
 
-    /// Returns a path that the value of a dotted key names: relative to the folder of the file, or, from an override, to
-    /// the current folder.
+    /// Returns a path that the value of a dotted key names: relative to the folder of the file, or, from an override,
+    /// to the current folder.
     pub fn resolved(&self, key: &str, path: &Path) -> PathBuf {
         let is_set_by_hand = self.overrides.iter().any(|set| !set.removes && is_within(key, &set.key));
         if is_set_by_hand { path.to_path_buf() } else { self.folder().join(path) }
@@ -252,8 +253,8 @@ impl Document {
         Ok(document)
     }
 
-    /// Returns this document with the values of a grid point or trial. `from` is the table that lists the values: either
-    /// `grid` or `search.space`. Error messages about a value refer to its key in that table.
+    /// Returns this document with the values of a grid point or trial. `from` is the table that lists the values:
+    /// either `grid` or `search.space`. Error messages about a value refer to its key in that table.
     ///
     /// # Errors
     /// Returns a `ConfigError` if a key lies inside a value that is not a table, or has more than 32 parts.

@@ -196,7 +196,8 @@ impl Experiment {
         written: Arc<ExperimentConfig>,
         document: &Document,
     ) -> Result<Self, Refusal> {
-        // A section that the grid or the search varies stays: some of the learners that are tried read it.
+        // A learner that is tried may not read [scorer] or [loss]. A section whose own values are varied stays, so that
+        // a learner that does not read it is refused.
         if document.tries("learner") {
             config.leave_out_unread(|section| document.varies(section));
         }
@@ -233,11 +234,15 @@ impl Experiment {
 }
 
 impl ExperimentConfig {
-    /// Removes `[scorer]` and `[loss]` if the learner does not read them, except the section that `stays`.
+    /// Removes `[scorer]` and `[loss]` if the learner does not read them. A section that `stays` is kept.
     pub(in crate::experiment) fn leave_out_unread(&mut self, stays: impl Fn(&str) -> bool) {
         let Some(entry) = self.learner_entry() else { return };
-        self.scorer.take_if(|_| !entry.takes_scorer && !stays("scorer"));
-        self.loss.take_if(|_| !entry.takes_loss && !stays("loss"));
+        if !entry.takes_scorer && !stays("scorer") {
+            self.scorer = None;
+        }
+        if !entry.takes_loss && !stays("loss") {
+            self.loss = None;
+        }
     }
 
     /// Returns every path in the configuration, with the key that holds it.
@@ -248,10 +253,10 @@ impl ExperimentConfig {
     fn check_data(&self) -> Result<(), Refusal> {
         let data = &self.data;
         let sources = [data.folds.is_some(), !data.train.is_empty(), data.synthetic.is_some()];
-        if sources.into_iter().map(usize::from).sum::<usize>() != 1 {
-            let expected =
-                "exactly one of `folds`, `train` and `synthetic`; for one run, as in --set data.folds=FOLDER";
-            return Err(Refusal::fault("data", format!("expected {expected}")));
+        if sources.iter().filter(|given| **given).count() != 1 {
+            let fault =
+                "expected exactly one of `folds`, `train` and `synthetic`; for one run, as in --set data.folds=FOLDER";
+            return Err(Refusal::fault("data", fault));
         }
         for (key, files) in [("data.validation", &data.validation), ("data.test", &data.test)] {
             if data.train.is_empty() && !files.is_empty() {
@@ -279,8 +284,8 @@ impl ExperimentConfig {
         Err(Refusal::new("data.fold", data.fold, expected))
     }
 
-    /// Rejects what a learner makes no use of, and weights, teachers and positions of generated queries, since these are
-    /// read from files. An error about the learner lists those that would do.
+    /// Rejects what a learner makes no use of, and weights, teachers and positions of generated queries, since these
+    /// are read from files. An error about the learner lists those that would do.
     fn check_given(&self) -> Result<(), Refusal> {
         type Takes = fn(&LearnerEntry) -> bool;
         let DataConfig { columns, read, teacher, memory, .. } = &self.data;
@@ -409,7 +414,8 @@ impl ExperimentConfig {
     /// Returns the sections that a learner reads in addition to `[learner]`.
     pub(super) fn parts(&self) -> Parts<'_> {
         let tries_learners = self.tried().any(|key| key == "learner");
-        // Among learners that are tried, a section is for those that read it, unless its own keys are tried for all.
+        // If several learners are tried, one that does not read a section ignores it, unless the section's keys are
+        // varied.
         let is_read = |section: &str, takes: fn(&LearnerEntry) -> bool| {
             !tries_learners
                 || self.tried().any(|key| section_of(key) == section)

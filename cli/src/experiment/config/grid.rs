@@ -13,7 +13,7 @@ pub type Point = Vec<(String, Value)>;
 /// The largest number of combinations in a grid; each one is fitted in every fold with every seed.
 const MOST_POINTS: usize = 100_000;
 
-/// The sections whose keys a grid or a search may vary, and that each of `[[members]]` has by itself; data, seeds and
+/// The sections whose keys a grid or a search may vary, and that each of `[[members]]` has for itself; data, seeds and
 /// measures stay fixed.
 pub(super) const SECTIONS: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
 

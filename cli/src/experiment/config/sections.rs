@@ -145,7 +145,7 @@ pub struct FoldsConfig {
     pub by: SplitBy,
 }
 
-// `remote` makes the derived functions, which write and read a table, functions of the type by itself.
+// `remote` makes the derived functions, which write and read a table, inherent functions of the type.
 impl Serialize for FoldsConfig {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.by {

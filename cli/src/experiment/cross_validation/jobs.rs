@@ -210,7 +210,7 @@ impl PlannedFits<'_> {
         let execution = Execution::current();
         thread::scope(|scope| {
             for _ in 1..at_once.clamp(1, count.max(1)) {
-                // Where no thread can be started, those that there are do the work.
+                // If no more threads can be started, the existing threads do the work.
                 let _ = thread::Builder::new().spawn_scoped(scope, || execution.scope(work));
             }
             work();
@@ -226,9 +226,9 @@ impl PlannedFits<'_> {
     }
 }
 
-/// Successive halving. In each rung, a trial is ranked by its best round so far, measured on validation queries. The rank
-/// is computed from the trial's history up to this rung. So a cross-validation that was stopped and resumed drops the same
-/// trials.
+/// Successive halving. In each rung, a trial is ranked by its best round so far, measured on validation queries. The
+/// rank is computed from the trial's history up to this rung. So a cross-validation that was stopped and resumed drops
+/// the same trials.
 impl PlannedFits<'_> {
     /// Returns the trials that reach each rung in a fold, and their selection measures at the end of the rung. The
     /// measures are averaged over seeds; without successive halving there are no rungs.
@@ -250,7 +250,7 @@ impl PlannedFits<'_> {
     }
 
     /// Runs all fits, one rung after another, and returns the latest result of every job. Without rungs, every fit runs
-    /// to its end at once.
+    /// to its end in one pass.
     ///
     /// A trial continues from the state in its folder. Without an output folder, the trial is fitted again from its
     /// first round, with the same result.

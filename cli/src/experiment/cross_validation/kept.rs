@@ -105,9 +105,9 @@ pub(in crate::experiment) fn kept_file(ending: &str, fold: usize, seed: u64) -> 
 }
 
 impl PlannedFits<'_> {
-    /// Keeps the files that the options ask for, and writes the file of all test scores. If a selected fit finished in an
-    /// earlier run without saving its ranker, the fit is repeated. The result of the repeated fit replaces the earlier
-    /// result.
+    /// Keeps the files that the options ask for, and writes the file of all test scores. If a selected fit finished in
+    /// an earlier run without saving its ranker, the fit is repeated. The result of the repeated fit replaces the
+    /// earlier result.
     pub(super) fn keep_files(
         &self,
         results: &mut [JobResult],
@@ -302,7 +302,7 @@ fn quoted(text: &str, separator: char) -> String {
     }
 }
 
-/// Takes the cause out of an error of a file, which the caller names.
+/// Returns the I/O error inside an error. The caller adds the name of the file.
 fn as_io(error: DataError) -> io::Error {
     match error {
         DataError::Io { source, .. } => source,

@@ -27,7 +27,7 @@ impl PlannedFits<'_> {
             true => "validation",
             false => "training",
         };
-        // Over the queries of all folds.
+        // The standard error is over the queries of all folds.
         let error_of = |name: &String| {
             let values = details.iter().flat_map(|details| &details.per_query.values[name]);
             standard_error(&values.copied().flatten().collect::<Vec<f64>>())

@@ -1,7 +1,7 @@
 //! How a new run takes the place of an old one.
 //!
-//! The new run grows in the folder `X.new-N` next to the folder `X` of the old run. When it is complete, the two folders
-//! exchange their names in one step. Where the system has no such step, the old folder is renamed first, to
+//! The new run grows in the folder `X.new-N` next to the folder `X` of the old run. When it is complete, the two
+//! folders exchange their names in one step. Where the system has no such step, the old folder is renamed first, to
 //! `X.new-N.replaced`; if the command is killed in between, [`put_right`] completes the exchange. Afterwards the old
 //! folder is removed. If it holds anything that burn-rank did not write, it stays as `X.old-N`, with a note.
 
@@ -133,8 +133,8 @@ fn is_mount_point(folder: &Path) -> bool {
     folder.parent().is_none()
 }
 
-/// Lets a cross-validation reuse the fits of an earlier one: links the results of its jobs into the new folder. The name
-/// of a job's folder says what was fitted, so fits of other settings or data are never used.
+/// Lets a cross-validation reuse the fits of an earlier one: links the results of its jobs into the new folder. The
+/// name of a job's folder says what was fitted, so fits of other settings or data are never used.
 pub(super) fn link_fits(home: &Path, new: &Path) -> io::Result<()> {
     let Ok(jobs) = fs::read_dir(home.join(JOBS)) else { return Ok(()) };
     for job in jobs {

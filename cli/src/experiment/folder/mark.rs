@@ -75,10 +75,10 @@ impl Identity {
         })
     }
 
-    /// Returns whether this is a cross-validation, and the run with the mark is one with another configuration.
+    /// Returns whether both this run and the run with the mark are cross-validations, with different configurations.
     pub(super) fn may_reuse_fits_of(&self, mark: &Mark) -> bool {
-        let run = &mark.run;
-        [self.kind, run.kind] == [RunKind::CrossValidation; 2] && run.configuration != self.configuration
+        let Identity { kind, configuration, .. } = &mark.run;
+        self.kind == RunKind::CrossValidation && *kind == self.kind && *configuration != self.configuration
     }
 }
 

@@ -115,7 +115,9 @@ impl OutputFolder {
         if !(folder.is_finished() || is_written || configuration.is_empty()) {
             folder.write(CONFIG, configuration.as_bytes())?;
         }
-        if folder.plan == Plan::Replace && Mark::read(home)?.is_some_and(|mark| run.may_reuse_fits_of(&mark)) {
+        if folder.plan == Plan::Replace
+            && Mark::read(home).is_ok_and(|mark| mark.is_some_and(|mark| run.may_reuse_fits_of(&mark)))
+        {
             exchange::link_fits(home, &folder.path).map_err(OutputError::unwritable(&folder.path))?;
         }
         Ok(folder)

@@ -22,7 +22,7 @@ const FILES: &str = "
     devices.json devices.html trial-#-seed-#.json steps-#.json
     study.json study.html
     model.safetensors config.json tokenizer.json tokenizer_config.json special_tokens_map.json vocab.txt modules.json
-    sentence_bert_config.json config_sentence_transformers.json #_Pooling/config.json";
+    sentence_bert_config.json config_sentence_transformers.json 1_Pooling/config.json";
 
 /// The files that a fit writes after its ranker.
 const AFTER_RANKER: [&str; 4] = [CARD, REPORT, RECORD, PAGE];
@@ -116,9 +116,12 @@ fn is_half(path: &str) -> bool {
 
 /// Returns whether a relative path is one that a pattern in [`FILES`] stands for.
 fn fits(pattern: &str, path: &str) -> bool {
+    let is = |of: &str, name: &str| match of.contains('#') {
+        true => of == shape(name),
+        false => of == "*" || of == name,
+    };
     let mut names = path.split('/');
-    pattern.split('/').all(|of| names.next().is_some_and(|name| of == "*" || of == shape(name)))
-        && names.next().is_none()
+    pattern.split('/').all(|of| names.next().is_some_and(|name| is(of, name))) && names.next().is_none()
 }
 
 /// Returns a name with `#` in the place of every number.
@@ -168,9 +171,8 @@ mod tests {
             kept/fold1-seed12.run.txt kept/fold10-seed1.scores.txt kept/fold1-seed1.safetensors
             jobs/fold1-seed1-0123456789ab/state.json jobs/fold1-seed1-0123456789ab/member-2/metrics.jsonl
             member-1/state.json 1_Pooling/config.json";
-        let others =
-            "notes report.json.12.partial trial-notes.json steps-#.json kept/notes kept/fold1-seedx.safetensors
-            kept/fold-seed1.run.txt kept/fold1.scores.txt jobs/notes member-x/state.json member-1/notes a/report.json";
+        let others = "notes 2_Pooling/config.json report.json.12.partial trial-notes.json steps-#.json kept/notes
+            kept/fold1-seedx.safetensors kept/fold-seed1.run.txt kept/fold1.scores.txt jobs/notes member-x/state.json member-1/notes a/report.json";
         for (paths, expected) in [(ours, true), (others, false)] {
             paths.split_whitespace().for_each(|path| assert_eq!(is_file_of_run(path), expected, "{path}"));
         }

@@ -1,5 +1,6 @@
-//! `report.json`, the results of a run, and the standing of the points of a grid. On the CPU, the same configuration and seed give the same bytes. Facts that may
-//! change when the run is repeated are in `run.json` ([`RunRecord`](super::RunRecord)).
+//! `report.json`, the results of a run, and the standing of the points of a grid. On the CPU, the same configuration
+//! and seed give the same bytes. Facts that may change when the run is repeated are in `run.json`
+//! ([`RunRecord`](super::RunRecord)).
 
 use std::collections::BTreeMap;
 
@@ -436,8 +437,8 @@ impl CrossValidationReport {
         self.details.iter().map(|details| details.points.get(point).copied().unwrap_or(f64::NAN)).collect()
     }
 
-    /// Says which point is the best, and how far the second is from it. Also returns whether the folds decide between the
-    /// two. Without a grid, there is nothing to say.
+    /// Says which point is the best, and how far the second is from it. Also returns whether the folds decide between
+    /// the two. Without a grid, there is nothing to say.
     pub fn verdict(&self) -> Option<(String, bool)> {
         let standings = self.standings();
         let [best, second, ..] = standings.as_slice() else { return None };

@@ -128,12 +128,14 @@ pub(crate) fn page(report: &ComparisonReport, rankings: &Rankings) -> Result<Str
     };
     let verdicts = report.measures.iter().map(verdict).collect();
     let convention = format!("{} convention", report.convention.name);
-    let means = report.measures.iter().take(1).flat_map(|of| labels.iter().zip(of.means()).map(move |mean| (of, mean)));
-    let means = means
-        .take(4)
-        .map(|(of, (label, mean))| fact(format!("{label} {}", of.measure), number::measure(mean), convention.as_str()));
+    let mut facts = Vec::new();
+    if let Some(of) = report.measures.first() {
+        for (label, mean) in labels.iter().zip(of.means()).take(4) {
+            facts.push(fact(format!("{label} {}", of.measure), number::measure(mean), convention.as_str()));
+        }
+    }
     let empty = format!("{} empty", number::count(report.empty_queries));
-    let facts = means.chain([fact("queries", number::count(report.queries), empty)]);
+    facts.push(fact("queries", number::count(report.queries), empty));
     Ok(about::page("compare", &name, verdicts, &description, facts, sections))
 }
 

@@ -72,7 +72,7 @@ impl Plane {
 #[derive(Debug, Clone)]
 struct AtAngle {
     theta: f64,
-    /// What all orders of the documents have, and the type two bound at each norm.
+    /// The precision, the gap and the loss over all orders of the documents, and the type two bound at each norm.
     orders: TypeTwo,
 }
 

@@ -86,8 +86,8 @@ impl Orders {
     }
 }
 
-/// A rank that holds the `place`-th document of a kind, counted from 0: relevant documents are of kind 0, irrelevant ones
-/// of kind 1.
+/// A rank that holds the `place`-th document of a kind, counted from 0: relevant documents are of kind 0, irrelevant
+/// ones of kind 1.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     rank: usize,

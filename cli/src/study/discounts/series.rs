@@ -1,5 +1,5 @@
-//! Samples of independent documents, which three functions rank, and the NDCG of these samples as documents are added one
-//! by one.
+//! Samples of independent documents, which three functions rank, and the NDCG of these samples as documents are added
+//! one by one.
 
 use rand::seq::SliceRandom;
 

@@ -22,8 +22,8 @@ struct Path {
     queries: Vec<f64>,
 }
 
-/// A figure of the paper: its name, its parameter, the surrogate and its measure, the parameter's values, and the loss at
-/// one of them.
+/// A figure of the paper: its name, its parameter, the surrogate and its measure, the parameter's values, and the loss
+/// at one of them.
 type Figure<'a> = (&'a str, &'a str, String, Measure, &'a [f64], &'a dyn Fn(f64) -> LossSpec);
 
 /// Trains the rankers, and adds the errors during training to the findings.
@@ -39,9 +39,16 @@ pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64],
         ("Figure 3", "alpha", "ApproxNDCG".to_string(), Measure::Ndcg(None), alphas, &ndcg),
     ];
     let at: Vec<f64> = (0..=epochs).map(|epoch| epoch as f64).collect();
+    let all: usize = figures.iter().map(|(.., values, _)| values.len()).sum();
+    let mut done = 0;
     for (figure, parameter, what, measure, values, loss) in figures {
-        let of_value = |value| train(&linear, format!("{parameter} = {value}"), &loss(value), measure, epochs);
-        let paths = setting.each(&format!("{figure}, {parameter}"), values, of_value)?;
+        let mut paths = Vec::new();
+        for &value in values {
+            let name = format!("{parameter} = {value}");
+            setting.step(&format!("{figure}, {name}"), done, all);
+            done += 1;
+            paths.push(train(&linear, name, &loss(value), measure, epochs)?);
+        }
         let title = format!("{figure}: rho of {what}, training on {} queries", linear.queries.len());
         let columns = ["epoch"].into_iter().chain(paths.iter().map(|path| path.name.as_str()));
         let row = |epoch: usize| (epoch.to_string(), paths.iter().map(move |path| Some(path.rho[epoch])));

@@ -56,8 +56,8 @@ fn epsilon_1(documents: usize, delta: f64, sigma: f64) -> f64 {
 }
 
 impl ScoredQuery {
-    /// Returns the bound of Theorem 2 in one of its forms. Returns `None` if scores are equal, if the condition does not
-    /// hold, or if a square root is undefined.
+    /// Returns the bound of Theorem 2 in one of its forms. Returns `None` if scores are equal, if the condition does
+    /// not hold, or if a square root is undefined.
     fn theorem_2(&self, sigma: f64, form: Form) -> Option<f64> {
         let (documents, delta) = (self.scores.len(), self.smallest_difference());
         let n = documents as f64;
@@ -241,15 +241,16 @@ fn judge_pool(runs: &[RunSubject], sigmas: &[f64]) -> Result<(Table, Vec<Claim>)
     let columns = ["sigma", "NDCG at 1", "NDCG at 2", "difference", "e_1", "e_2", "2 e_1 + e_2"];
     let mut table = Table::new(title, columns);
     let mut claims = Vec::new();
+    let of_runs = runs.iter().map(|run| exact(&run.subject)).collect::<Result<Vec<_>>>()?;
     for &sigma in sigmas {
-        let member = |run: &RunSubject| {
+        let member = |(run, exact): (&RunSubject, &Vec<f64>)| {
             Ok(Member {
                 name: run.name.clone(),
                 trained_by_soft_ndcg: run.loss.as_deref() == Some("soft_ndcg"),
-                measures: Both::new(&run.subject, &soft_ndcg(sigma))?,
+                measures: Both { soft: run.subject.surrogates(&soft_ndcg(sigma))?, exact: exact.clone() },
             })
         };
-        let members = runs.iter().map(member).collect::<Result<Vec<_>>>()?;
+        let members = runs.iter().zip(&of_runs).map(member).collect::<Result<Vec<_>>>()?;
         let Some((first, second)) = optima(&members) else { continue };
         let [at_1, at_2] = [first, second].map(|member| mean(&member.measures.exact));
         let [e_1, e_2] = [first, second].map(|member| member.measures.epsilon());

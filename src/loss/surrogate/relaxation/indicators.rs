@@ -9,10 +9,11 @@
 //! used, NDCG under NeuralSort is PiRank with one level of sorting. PiRank is from Swezey et al., PiRank: scalable
 //! learning to rank via differentiable sorting.
 //!
-//! SmoothI computes smooth indicators rank by rank, from the top. It replaces "document i is at rank r" with `I_r = softmax_i(alpha s_i prod_{q < r} (1 - I_q,i - delta))`
-//! (Thonet et al., SmoothI: smooth rank indicators for differentiable IR measures). Once a document is found at a rank,
-//! its factor is near `-delta`, so the document falls behind all remaining documents. The lowest score of a list is
-//! subtracted from its scores, because the formula needs scores of 0 or above.
+//! SmoothI computes smooth indicators rank by rank, from the top. It replaces "document i is at rank r" with `I_r =
+//! softmax_i(alpha s_i prod_{q < r} (1 - I_q,i - delta))` (Thonet et al., SmoothI: smooth rank indicators for
+//! differentiable IR measures). Once a document is found at a rank, its factor is near `-delta`, so the document falls
+//! behind all remaining documents. The lowest score of a list is subtracted from its scores, because the formula needs
+//! scores of 0 or above.
 //!
 //! Through `alpha`, each rank depends on all ranks above it, so a large `alpha` makes the gradient of a long list very
 //! steep. Where `alpha s_i` is above 1000, the factor of document `i` is treated as constant, because the gradient

@@ -1,8 +1,8 @@
 //! Relaxations that replace ranks with positions: sums of smooth steps, and projected ranks.
 //!
-//! Projected ranks are the point of the permutahedron that is nearest to `-s / sigma` (Blondel et al., Fast differentiable
-//! sorting and ranking, with quadratic regularization). The permutahedron is the convex hull of all permutations of the
-//! ranks 1 to n.
+//! Projected ranks are the point of the permutahedron that is nearest to `-s / sigma` (Blondel et al., Fast
+//! differentiable sorting and ranking, with quadratic regularization). The permutahedron is the convex hull of all
+//! permutations of the ranks 1 to n.
 //!
 //! Let `z = -s / sigma`, in descending order of the scores. The position at rank `r` is `z_r - v_r`, where `v` is the
 //! isotonic regression of `z_r - r`: the increasing sequence with the smallest squared distance. The isotonic

@@ -98,8 +98,8 @@ impl<'a> Windows<'a> {
         self.sorted.scatter(gradient, to_x);
     }
 
-    /// Returns, for each document, the sum of `v` times the loss over its partners. The power of a hinge loss is reduced
-    /// by `reduced`.
+    /// Returns, for each document, the sum of `v` times the loss over its partners. The power of a hinge loss is
+    /// reduced by `reduced`.
     fn sums(&self, v: &[f64], role: Role, reduced: usize) -> Vec<f64> {
         match self.kind {
             Kind::Hinge { margin, power } => self.windows(margin, power - reduced, v, role),

@@ -1,6 +1,6 @@
 //! Builds scorers from ONNX operators, with stored batch statistics and no dropout as after training: linear and
-//! multi-layer ones, self-attention over the documents of a query, and a latent cross of the two. Sums of Gaussian kernels
-//! are computed in double precision as in this crate.
+//! multi-layer ones, self-attention over the documents of a query, and a latent cross of the two. Sums of Gaussian
+//! kernels are computed in double precision as in this crate.
 
 use burn::nn::{LayerNorm, Linear};
 use burn::tensor::Tensor;
