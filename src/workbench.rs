@@ -375,37 +375,16 @@ pub mod synth {
 #[cfg(feature = "significance")]
 pub mod significance {
     pub use crate::measure::significance::equivalence::{Equivalence, EquivalenceVerdict, equivalence};
+    pub use crate::measure::significance::settings::{mean, standard_error};
     pub use crate::measure::significance::systems::compare_all_telling;
-
-    /// Returns the mean of the values; NaN if there are none.
-    pub fn mean(values: &[f64]) -> f64 {
-        crate::measure::significance::mean(values)
-    }
-
-    /// Returns the standard error of the mean of two or more values.
-    pub fn standard_error(values: &[f64]) -> f64 {
-        crate::measure::significance::standard_error(values)
-    }
 }
 
 /// The lines that trec_eval prints, and TREC runs under other conventions.
 pub mod trec_eval {
-    use crate::measure::MeasureError;
-    use crate::measure::trec_eval::TrecQuery;
-    pub use crate::measure::trec_eval::query::TrecDocuments;
+    pub use crate::measure::trec_eval::query::{TrecDocuments, documents};
     pub use crate::measure::trec_eval::report::TrecReport;
-
-    /// Returns the documents as scores, labels and identifiers, for conventions other than trec_eval's. Retrieved
-    /// documents after the first `depth` count as not retrieved.
-    ///
-    /// # Errors
-    /// Returns [`MeasureError::Score`] for a score of NaN.
-    pub fn documents(query: &TrecQuery, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
-        query.documents(depth)
-    }
 }
 
-/// Scores data with a model; the group that the data are shared with divides the work where it can.
 #[cfg(feature = "learners")]
 pub fn predict_together(model: &crate::ranker::Model, data: &RankingDataset, device: &Device) -> Vec<f32> {
     model.predict_together(data, device)

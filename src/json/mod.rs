@@ -15,7 +15,6 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use self::tagged::{KIND, TAGGED};
 use crate::refusal::{Found, Refusal};
 use crate::text::one_of;
 
@@ -26,6 +25,13 @@ pub(crate) use tagged::tagged;
 
 /// The fields of a JSON object, in the order in which they were written.
 pub type Map = serde_json::Map<String, Value>;
+
+/// The key whose value chooses the variant.
+const KIND: &str = "kind";
+
+/// The type name that marks a request for a tagged table. The deserializer of this crate recognizes this name, and
+/// returns the variant that the kind names.
+const TAGGED: &str = "table with a kind";
 
 /// Decodes a JSON value as a type.
 ///

@@ -10,14 +10,7 @@ use std::marker::PhantomData;
 use serde::de::value::{EnumAccessDeserializer, MapAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, EnumAccess, Error, MapAccess, Unexpected, Visitor};
 
-use super::{Decoder, Map};
-
-/// The key whose value chooses the variant.
-pub(super) const KIND: &str = "kind";
-
-/// The type name that marks a request for a tagged table. The deserializer of this crate recognizes this name, and
-/// returns the variant that the kind names.
-pub(super) const TAGGED: &str = "table with a kind";
+use super::{Decoder, KIND, Map, TAGGED};
 
 /// An enum that is written as a table with a `kind`; see [`tagged!`].
 pub trait Tagged: Sized {

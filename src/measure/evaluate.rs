@@ -182,16 +182,9 @@ impl Evaluator {
         empty_queries: usize,
         per_query: Vec<Vec<Option<f64>>>,
     ) -> Result<Evaluation, MeasureError> {
-        let means = self.measures.iter().zip(&per_query);
-        Ok(Evaluation {
-            means: means
-                .map(|(measure, values)| Ok((*measure, self.mean_of(measure, values)?)))
-                .collect::<Result<_, _>>()?,
-            convention: self.convention.clone(),
-            queries,
-            empty_queries,
-            per_query,
-        })
+        let mean = |(measure, values): (&Measure, &Vec<Option<f64>>)| Ok((*measure, self.mean_of(measure, values)?));
+        let means = self.measures.iter().zip(&per_query).map(mean).collect::<Result<_, _>>()?;
+        Ok(Evaluation { convention: self.convention.clone(), queries, empty_queries, means, per_query })
     }
 
     /// Computes the first measure for every query, in order.

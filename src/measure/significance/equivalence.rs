@@ -19,7 +19,7 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::{SignificanceError, check_rows, mean, queries};
+use super::settings::{SignificanceError, check_rows, mean, queries};
 
 /// The standard error that replaces 0 if the differences do not vary at all.
 const LEAST_ERROR: f64 = 1e-6;

@@ -18,9 +18,13 @@ use rand::{Rng, RngExt, SeedableRng};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError, Tell, mean, standard_error};
+use super::settings::{ComparisonConfig, SignificanceError, Tell, mean, standard_error};
 use crate::parallel;
 use crate::seed::seed_for;
+
+/// The number of resamples per parallel task; each task has its own random generator. The number is fixed, so results
+/// do not depend on the number of threads.
+const RESAMPLES_PER_TASK: usize = 1000;
 
 /// The result of a paired t-test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -1,6 +1,8 @@
 //! Compares several systems on the same queries, both each pair separately and all pairs together.
 
-use super::{Comparison, ComparisonConfig, SignificanceError, Tell, compare_telling, queries, tukey_hsd};
+use super::settings::{ComparisonConfig, SignificanceError, Tell, queries};
+use super::tukey::tukey_hsd;
+use super::{Comparison, compare_telling};
 
 /// Compares every pair of systems. The values are given as `systems[system][query]`, for two or more systems with the
 /// same queries in the same order. A query that the convention excludes (`None`) for any system is left out for all

@@ -18,7 +18,7 @@ use serde::Serialize;
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
 
-use super::{SignificanceError, check_rows, mean, queries};
+use super::settings::{SignificanceError, check_rows, mean, queries};
 use crate::parallel;
 use crate::quadrature::gauss_legendre;
 

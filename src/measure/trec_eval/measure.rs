@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::query::{Judged, PERSISTENCE};
+use super::query::{Judged, PERSISTENCE, ratio};
 use crate::measure::{Measure, MeasureError};
 use crate::text::nearest;
 
@@ -143,11 +143,6 @@ impl Row {
         };
         (!self.parameters.is_empty() && parameters.iter().all(valid)).then(|| self.measures(&parameters))
     }
-}
-
-/// Returns `a / b`, or 0 if `b` is 0.
-pub(super) fn ratio(a: f64, b: usize) -> f64 {
-    if b == 0 { 0.0 } else { a / b as f64 }
 }
 
 impl TrecMeasure {

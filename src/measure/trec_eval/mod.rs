@@ -14,12 +14,73 @@ mod measure;
 pub(crate) mod query;
 pub(crate) mod report;
 
+use super::discount::Discounts;
+use super::ranking::Workspace;
+use super::{Convention, MeasureError};
 use measure::Kind;
 pub use measure::TrecMeasure;
-pub use query::{TrecEvaluator, TrecQuery};
+use query::Judged;
+pub use query::TrecQuery;
 
 /// The value that replaces all smaller values before a geometric mean is computed.
 const GEOMETRIC_FLOOR: f64 = 1e-5;
+
+/// The number of top ranks whose discounts are computed once; runs usually have this many documents.
+const REMEMBERED_RANKS: usize = 1000;
+
+/// Measures and options of trec_eval that are checked once and then applied to many queries.
+#[derive(Debug, Clone)]
+pub struct TrecEvaluator {
+    measures: Vec<TrecMeasure>,
+    level: i32,
+    depth: Option<usize>,
+    convention: Convention,
+    discounts: Discounts,
+}
+
+impl TrecEvaluator {
+    /// Creates an evaluator for `level`, the lowest relevance level of a relevant document (`-l`, usually 1), and for
+    /// `depth`, the largest number of documents evaluated per ranking (`-M`, `None` for all).
+    ///
+    /// # Errors
+    /// Returns [`MeasureError::Convention`] for a relevance level below 1.
+    pub fn new(measures: &[TrecMeasure], level: i32, depth: Option<usize>) -> Result<Self, MeasureError> {
+        let mut convention = Convention::preset("trec_eval")?;
+        convention.relevant_from = f64::from(level);
+        convention.check()?;
+        let discounts = Discounts::new(&convention.discount, REMEMBERED_RANKS);
+        Ok(Self { measures: measures.to_vec(), level, depth, convention, discounts })
+    }
+
+    /// Returns the measures, in the same order as the values.
+    pub fn measures(&self) -> &[TrecMeasure] {
+        &self.measures
+    }
+
+    /// Computes every measure of one query. If a document has several judgments, the last one counts.
+    ///
+    /// # Errors
+    /// Returns [`MeasureError::Score`] for a score of NaN. In the error, the document's number is its position in the
+    /// run, counted from 1. The query's number is 1.
+    pub fn query(&self, query: &TrecQuery) -> Result<Vec<f64>, MeasureError> {
+        let mut judgments = query.judgments();
+        let level = self.level;
+        let irrelevant = judgments.values().filter(|&&relevance| (0..level).contains(&relevance)).count();
+        let ranked = query.order(self.depth)?;
+        let relevance: Vec<Option<i32>> =
+            ranked.into_iter().map(|at| judgments.remove(query.run[at].0).filter(|r| *r >= 0)).collect();
+        let label = |relevance: &i32| f64::from((*relevance).max(0));
+        let mut workspace = Workspace::default();
+        let list = workspace.in_order(
+            relevance.iter().map(|judged| judged.as_ref().map_or(0.0, label)),
+            judgments.values().map(label),
+            &self.convention,
+            &self.discounts,
+        );
+        let judged = Judged { list: &list, relevance: &relevance, irrelevant, level, convention: &self.convention };
+        self.measures.iter().map(|measure| measure.value(&judged)).collect()
+    }
+}
 
 impl TrecEvaluator {
     /// Returns every measure over all queries, given the values of each query as [`TrecEvaluator::query`] returned

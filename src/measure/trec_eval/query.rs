@@ -2,14 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::TrecMeasure;
-use super::measure::ratio;
-use crate::measure::discount::Discounts;
-use crate::measure::ranking::{RankedList, Workspace, document_of, order_ties_by_id, sort_key};
+use crate::measure::ranking::{RankedList, document_of, order_ties_by_id, sort_key};
 use crate::measure::{Convention, Measure, MeasureError, Ranking, value};
-
-/// The number of top ranks whose discounts are computed once; runs usually have this many documents.
-const REMEMBERED_RANKS: usize = 1000;
 
 /// The persistence of trec_eval's rank-biased precision.
 pub(super) const PERSISTENCE: f64 = 0.9;
@@ -63,48 +57,39 @@ impl<'a> TrecQuery<'a> {
         Ok(keys.into_iter().map(document_of).collect())
     }
 
-    /// Returns the documents as scores, labels and identifiers, for conventions other than trec_eval's. Retrieved
-    /// documents after the first `depth` count as not retrieved.
-    ///
-    /// # Errors
-    /// Returns [`MeasureError::Score`] for a score of NaN, as [`TrecEvaluator::query`] does.
-    pub(crate) fn documents(&self, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
-        let mut judgments = self.judgments();
-        let mut documents = TrecDocuments { scores: Vec::new(), labels: Vec::new(), ids: Vec::new() };
-        let mut add = |id: &str, score: f32, relevance: i32| {
-            documents.scores.push(score);
-            documents.labels.push(relevance as f32);
-            documents.ids.push(id.to_owned());
-        };
-        let mut retrieved = self.order(depth)?;
-        retrieved.sort_unstable();
-        for (id, score) in retrieved.into_iter().map(|at| self.run[at]) {
-            add(id, score, judgments.remove(id).unwrap_or(0));
-        }
-        // Keeps the order of the judgments, which a hash map would lose.
-        for (id, _) in self.qrels {
-            if let Some(relevance) = judgments.remove(id) {
-                add(id, f32::NEG_INFINITY, relevance);
-            }
-        }
-        Ok(documents)
-    }
-
     /// Maps each judged document's identifier to its relevance level. If a document has several judgments, the last one
     /// counts.
-    fn judgments(&self) -> HashMap<&'a str, i32> {
+    pub(super) fn judgments(&self) -> HashMap<&'a str, i32> {
         self.qrels.iter().copied().collect()
     }
 }
 
-/// Measures and options of trec_eval that are checked once and then applied to many queries.
-#[derive(Debug, Clone)]
-pub struct TrecEvaluator {
-    measures: Vec<TrecMeasure>,
-    level: i32,
-    depth: Option<usize>,
-    convention: Convention,
-    discounts: Discounts,
+/// Returns the documents as scores, labels and identifiers, for conventions other than trec_eval's. Retrieved
+/// documents after the first `depth` count as not retrieved.
+///
+/// # Errors
+/// Returns [`MeasureError::Score`] for a score of NaN, as
+/// [`TrecEvaluator::query`](super::TrecEvaluator::query) does.
+pub fn documents(query: &TrecQuery, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
+    let mut judgments = query.judgments();
+    let mut documents = TrecDocuments { scores: Vec::new(), labels: Vec::new(), ids: Vec::new() };
+    let mut add = |id: &str, score: f32, relevance: i32| {
+        documents.scores.push(score);
+        documents.labels.push(relevance as f32);
+        documents.ids.push(id.to_owned());
+    };
+    let mut retrieved = query.order(depth)?;
+    retrieved.sort_unstable();
+    for (id, score) in retrieved.into_iter().map(|at| query.run[at]) {
+        add(id, score, judgments.remove(id).unwrap_or(0));
+    }
+    // Keeps the order of the judgments, which a hash map would lose.
+    for (id, _) in query.qrels {
+        if let Some(relevance) = judgments.remove(id) {
+            add(id, f32::NEG_INFINITY, relevance);
+        }
+    }
+    Ok(documents)
 }
 
 /// A query's documents in rank order, with their relevance levels.
@@ -113,54 +98,10 @@ pub(super) struct Judged<'a> {
     /// The relevance level at each position, or `None` for an unjudged document.
     pub(super) relevance: &'a [Option<i32>],
     /// The number of documents judged not relevant, retrieved or not.
-    irrelevant: usize,
+    pub(super) irrelevant: usize,
     /// The lowest relevance level of a relevant document.
     pub(super) level: i32,
-    convention: &'a Convention,
-}
-
-impl TrecEvaluator {
-    /// Creates an evaluator for `level`, the lowest relevance level of a relevant document (`-l`, usually 1), and for
-    /// `depth`, the largest number of documents evaluated per ranking (`-M`, `None` for all).
-    ///
-    /// # Errors
-    /// Returns [`MeasureError::Convention`] for a relevance level below 1.
-    pub fn new(measures: &[TrecMeasure], level: i32, depth: Option<usize>) -> Result<Self, MeasureError> {
-        let mut convention = Convention::preset("trec_eval")?;
-        convention.relevant_from = f64::from(level);
-        convention.check()?;
-        let discounts = Discounts::new(&convention.discount, REMEMBERED_RANKS);
-        Ok(Self { measures: measures.to_vec(), level, depth, convention, discounts })
-    }
-
-    /// Returns the measures, in the same order as the values.
-    pub fn measures(&self) -> &[TrecMeasure] {
-        &self.measures
-    }
-
-    /// Computes every measure of one query. If a document has several judgments, the last one counts.
-    ///
-    /// # Errors
-    /// Returns [`MeasureError::Score`] for a score of NaN. In the error, the document's number is its position in the
-    /// run, counted from 1. The query's number is 1.
-    pub fn query(&self, query: &TrecQuery) -> Result<Vec<f64>, MeasureError> {
-        let mut judgments = query.judgments();
-        let level = self.level;
-        let irrelevant = judgments.values().filter(|&&relevance| (0..level).contains(&relevance)).count();
-        let ranked = query.order(self.depth)?;
-        let relevance: Vec<Option<i32>> =
-            ranked.into_iter().map(|at| judgments.remove(query.run[at].0).filter(|r| *r >= 0)).collect();
-        let label = |relevance: &i32| f64::from((*relevance).max(0));
-        let mut workspace = Workspace::default();
-        let list = workspace.in_order(
-            relevance.iter().map(|judged| judged.as_ref().map_or(0.0, label)),
-            judgments.values().map(label),
-            &self.convention,
-            &self.discounts,
-        );
-        let judged = Judged { list: &list, relevance: &relevance, irrelevant, level, convention: &self.convention };
-        self.measures.iter().map(|measure| measure.value(&judged)).collect()
-    }
+    pub(super) convention: &'a Convention,
 }
 
 impl Judged<'_> {
@@ -236,9 +177,15 @@ impl Judged<'_> {
     }
 }
 
+/// Returns `a / b`, or 0 if `b` is 0.
+pub(super) fn ratio(a: f64, b: usize) -> f64 {
+    if b == 0 { 0.0 } else { a / b as f64 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::trec_eval::{TrecEvaluator, TrecMeasure};
 
     const RUN: [(&str, f32); 4] = [("a", 1.0), ("b", 2.0), ("c", 1.0), ("d", 0.5)];
     const QRELS: [(&str, i32); 4] = [("a", 1), ("b", 0), ("d", 2), ("e", 1)];
@@ -268,17 +215,17 @@ mod tests {
     fn documents_are_given_to_other_conventions() {
         let query = TrecQuery { run: &RUN, qrels: &QRELS };
         assert_eq!(query.order(None).unwrap(), [1, 2, 0, 3]);
-        let all = query.documents(None).unwrap();
+        let all = documents(&query, None).unwrap();
         assert_eq!(all.ids, ["a", "b", "c", "d", "e"]);
         assert_eq!(all.scores, [1.0, 2.0, 1.0, 0.5, f32::NEG_INFINITY]);
         assert_eq!(all.labels, [1.0, 0.0, 0.0, 2.0, 1.0]);
         // The second of the tied documents is cut; it was judged and is now not retrieved.
-        let cut = query.documents(Some(2)).unwrap();
+        let cut = documents(&query, Some(2)).unwrap();
         assert_eq!(cut.ids, ["b", "c", "a", "d", "e"]);
         assert_eq!(cut.scores[1..3], [1.0, f32::NEG_INFINITY]);
         let convention = Convention::preset("trec_eval").unwrap();
         let of_convention = |depth| {
-            let documents = query.documents(depth).unwrap();
+            let documents = documents(&query, depth).unwrap();
             [Measure::Ndcg(None), Measure::Ap(None), Measure::Recall(None)]
                 .map(|measure| measure.query(&documents.ranking(), &convention).unwrap().unwrap())
         };
