@@ -1,13 +1,14 @@
 //! The properties of a loss that learners, checks and records need (`About`), and the changes that learners request
 //! (`Change`).
 
+use std::borrow::Cow;
+
 use burn::tensor::{DType, Device};
 
-use super::check::{check_label, check_offsets};
 use super::curvature::Curved;
-use super::error::LossError;
+use super::error::{self, LossError};
+use super::lists::Lists;
 use super::surrogate::Approximation;
-use super::temperature::Smoothing;
 use crate::device::in_host_memory;
 use crate::measure::Gain;
 use crate::memory::{self, Shortage};
@@ -21,6 +22,31 @@ pub enum Orientation {
     Measure,
     /// The value is itself the loss to minimize.
     Loss,
+}
+
+/// The temperature of a surrogate, which a schedule anneals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Smoothing {
+    /// The name of the temperature parameter.
+    pub parameter: &'static str,
+    larger_is_sharper: bool,
+}
+
+impl Smoothing {
+    /// A parameter with which the surrogate tends to the measure as the parameter grows, such as `alpha`.
+    pub const fn sharper_if_larger(parameter: &'static str) -> Self {
+        Self { parameter, larger_is_sharper: true }
+    }
+
+    /// A parameter with which the surrogate tends to the measure as the parameter tends to 0, such as `sigma`.
+    pub const fn sharper_if_smaller(parameter: &'static str) -> Self {
+        Self { parameter, larger_is_sharper: false }
+    }
+
+    /// Returns whether the surrogate tends to the measure as the parameter grows.
+    pub const fn larger_is_sharper(self) -> bool {
+        self.larger_is_sharper
+    }
 }
 
 /// The properties of a loss, as returned by [`RankingLoss::about`](super::RankingLoss::about). [`About::new`] needs
@@ -169,6 +195,13 @@ impl<'a> About<'a> {
         is_large.then(|| "a label with a gain from 0 to 1 (grades need `gain = { table = [0, 1, 1, 1] }`)".to_string())
     }
 
+    /// Returns the lists as the loss reads them: with a teacher's scores in place of labels if there are any, unless the
+    /// loss reads both.
+    pub(super) fn read<'l>(&self, lists: &'l Lists) -> Cow<'l, Lists> {
+        let taught = if self.needs_teacher { None } else { lists.taught() };
+        taught.map_or(Cow::Borrowed(lists), Cow::Owned)
+    }
+
     /// Checks that the loss accepts document weights.
     ///
     /// # Errors
@@ -235,6 +268,24 @@ impl<'a> About<'a> {
         }
         Ok(())
     }
+}
+
+pub(super) fn check_label(about: &About<'_>, query: usize, document: usize, found: f64) -> Result<(), LossError> {
+    let problem = error::label_problem(about.gain, found).or_else(|| about.gain_problem(found));
+    problem.map_or(Ok(()), |expected| Err(LossError::Label { query, document, found, expected }))
+}
+
+pub(super) fn check_offsets(documents: usize, offsets: &[usize]) -> Result<(), LossError> {
+    let found = match offsets {
+        [] => "none".to_string(),
+        [first, ..] if *first != 0 => format!("the first at {first}"),
+        [.., last] if *last != documents => format!("the last at {last}"),
+        _ => match offsets.windows(2).find(|two| two[0] > two[1]) {
+            Some(two) => format!("{} after {}", two[1], two[0]),
+            None => return Ok(()),
+        },
+    };
+    Err(LossError::Offsets { found, documents })
 }
 
 /// A change to a loss, requested by a learner through [`RankingLoss::changed`](super::RankingLoss::changed).

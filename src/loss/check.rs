@@ -2,8 +2,8 @@
 
 use burn::tensor::Tensor;
 
-use super::about::About;
-use super::error::{self, LossError, same_shape};
+use super::about::{About, check_label};
+use super::error::{LossError, same_shape};
 use super::lists::{Lists, check_shapes};
 use crate::op::{BeyondBudget, beyond_budget};
 
@@ -55,7 +55,7 @@ pub(super) fn check_values(about: &About<'_>, lists: &Lists) -> Result<(), LossE
         return Err(LossError::Empty { found: vec![queries, documents] });
     }
     check_device(&lists.scores)?;
-    check_documents(about, &lists.read_by(about))?;
+    check_documents(about, &about.read(lists))?;
     if about.needs_teacher {
         let taught = lists.taught().ok_or(LossError::NoTeacher { loss: about.name })?;
         check_documents(&About::new(about.name, about.orientation), &taught)?;
@@ -109,24 +109,6 @@ pub(super) fn check_weights(weights: &Tensor<1>, queries: (&'static str, &[usize
     let data = weights.to_data();
     let bad = data.iter::<f64>().enumerate().find(|(_, weight)| !weight.is_finite() || *weight < 0.0);
     bad.map_or(Ok(()), |(query, found)| Err(LossError::Weight { query, found }))
-}
-
-pub(super) fn check_label(about: &About<'_>, query: usize, document: usize, found: f64) -> Result<(), LossError> {
-    let problem = error::label_problem(about.gain, found).or_else(|| about.gain_problem(found));
-    problem.map_or(Ok(()), |expected| Err(LossError::Label { query, document, found, expected }))
-}
-
-pub(super) fn check_offsets(documents: usize, offsets: &[usize]) -> Result<(), LossError> {
-    let found = match offsets {
-        [] => "none".to_string(),
-        [first, ..] if *first != 0 => format!("the first at {first}"),
-        [.., last] if *last != documents => format!("the last at {last}"),
-        _ => match offsets.windows(2).find(|two| two[0] > two[1]) {
-            Some(two) => format!("{} after {}", two[1], two[0]),
-            None => return Ok(()),
-        },
-    };
-    Err(LossError::Offsets { found, documents })
 }
 
 #[cfg(test)]

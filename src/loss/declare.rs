@@ -79,7 +79,7 @@ macro_rules! declare {
     ) => {
         declare! {
             @entry $config, temperature, [$name, $summary, $formula, $cost, $paper],
-            Some($crate::loss::temperature::Smoothing::$sharper($symbol)),
+            Some($crate::loss::about::Smoothing::$sharper($symbol)),
             |given| $crate::loss::temperature::defaults(&$config::new(), given)
         }
 

@@ -16,17 +16,9 @@ use burn::tensor::{Bool, DType};
 use serde::{Deserialize, Serialize};
 
 use super::about::ByLength;
-use super::entry;
 use super::prelude::*;
-use super::registry::{LOSSES, LossSpec};
 use super::surrogate::Approximation;
-use super::unit_gradients::QUERY_GRADIENTS;
-use crate::json::{Map, Value, json};
 use crate::measure::{deviation_of, mean_of};
-use crate::refusal::Refusal;
-
-/// The key of a teacher's loss, which every registered loss accepts.
-pub(super) const TEACHER: &str = "teacher";
 
 /// The scale of a teacher's scores when a loss reads them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -77,7 +69,11 @@ impl DistillationConfig {
         self.join(Arc::new(labels), Arc::new(teacher))
     }
 
-    fn join(&self, labels: Arc<dyn RankingLoss>, teacher: Arc<dyn RankingLoss>) -> Result<Distillation, LossError> {
+    pub(super) fn join(
+        &self,
+        labels: Arc<dyn RankingLoss>,
+        teacher: Arc<dyn RankingLoss>,
+    ) -> Result<Distillation, LossError> {
         let (name, about) = (labels.about().name, teacher.about());
         if about.gain.is_some() || about.needs_teacher {
             let expected = "a loss that reads any number, such as `teacher_kl`, `list_net`, `margin_mse` or `rank_net`";
@@ -211,61 +207,14 @@ impl Curved for Distillation {
     }
 }
 
-/// Joins a loss of labels with the teacher's loss that a table `[loss.teacher]` describes: `weight`, `scale`, `factor`,
-/// and the name and parameters of a loss, which takes `query_gradients` from `[loss]` unless it has its own.
-pub(super) fn with_teacher(
-    labels: Box<dyn RankingLoss>,
-    table: &Value,
-    gradients: Option<&Value>,
-) -> Result<Box<dyn RankingLoss>, LossError> {
-    let loss = labels.about().name;
-    let refused = |refusal: Refusal| LossError::Parameter { loss, refusal: refusal.under(TEACHER) };
-    let Value::Object(table) = table else {
-        return Err(refused(Refusal::new("", table, "a table with the `name` of a loss")));
-    };
-    let defaults = entry::parameters(&DistillationConfig::new());
-    let (own, mut params): (Map, Map) = table.clone().into_iter().partition(|(key, _)| defaults.contains_key(key));
-    if let Some(gradients) = gradients.filter(|_| !params.contains_key(QUERY_GRADIENTS)) {
-        params.insert(QUERY_GRADIENTS.to_string(), gradients.clone());
-    }
-    let of_teacher = |error| match error {
-        LossError::Parameter { refusal, .. } => refused(refusal),
-        LossError::UnknownLoss { found, .. } => {
-            let expected = "one that `burn-rank models --losses` lists";
-            refused(Refusal::unknown("name", "loss", found, LOSSES.iter().map(|entry| entry.name), expected))
-        }
-        other => other,
-    };
-    let config = entry::configure(loss, DistillationConfig::new(), &own).map_err(of_teacher)?;
-    let spec: LossSpec = crate::json::from_value(Value::Object(params)).map_err(refused)?;
-    let teacher = spec.build().map_err(of_teacher)?;
-    Ok(Box::new(config.join(labels.into(), teacher.into())?))
-}
-
-/// Returns the table of a teacher's loss with the defaults of every parameter that it leaves out.
-///
-/// # Errors
-/// Returns the same errors as building the loss.
-pub(super) fn complete(table: &Value) -> Result<Value, LossError> {
-    let mut all = entry::parameters(&DistillationConfig::new());
-    let mut params = table.as_object().cloned().unwrap_or_default();
-    for (key, default) in &mut all {
-        *default = params.shift_remove(key).unwrap_or_else(|| default.clone());
-    }
-    if let Ok(spec) = crate::json::from_value::<LossSpec>(Value::Object(params)) {
-        all.insert("name".into(), json!(spec.name));
-        all.extend(spec.resolved()?);
-    }
-    Ok(Value::Object(all))
-}
-
 #[cfg(test)]
 mod tests {
     use burn::nn::loss::Reduction;
     use burn::tensor::{Device, TensorData};
 
     use super::*;
-    use crate::loss::{LambdaNdcgConfig, ListNetConfig, TeacherMseConfig, explain_taught};
+    use crate::json::{Value, json};
+    use crate::loss::{LambdaNdcgConfig, ListNetConfig, LossSpec, TeacherMseConfig, explain_taught};
 
     const SCORES: [f64; 4] = [0.5, -1.0, 2.0, 0.25];
     const LABELS: [f64; 4] = [1.0, 0.0, 0.0, 2.0];

@@ -5,9 +5,9 @@ use burn::config::Config;
 use burn::module::Module;
 use serde::de::DeserializeOwned;
 
+use super::about::Smoothing;
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
-use super::temperature::Smoothing;
 use super::unit_gradients::{QUERY_GRADIENTS, QueryGradients};
 use crate::refusal::{Found, Refusal};
 

@@ -1,12 +1,10 @@
 //! `Lists`, a batch in which padded scores and labels are 0, and the quantities that most losses compute from it.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use burn::tensor::activation::softmax;
 use burn::tensor::{Bool, DType, IndexingUpdateOp, Int, Tensor};
 
-use super::about::About;
 use super::error::{LossError, same_shape};
 use crate::measure::{Discount, Gain};
 use crate::op::{Step, at_rank, centered, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, step_sum};
@@ -201,13 +199,6 @@ impl Lists {
             teacher: None,
             ..self.clone()
         })
-    }
-
-    /// Returns the lists as a loss reads them: with a teacher's scores in place of labels if there are any, unless the
-    /// loss reads both.
-    pub(in crate::loss) fn read_by(&self, about: &About<'_>) -> Cow<'_, Self> {
-        let taught = if about.needs_teacher { None } else { self.taught() };
-        taught.map_or(Cow::Borrowed(self), Cow::Owned)
     }
 
     /// Multiplies `x`, `[B, N]`, by the document weights, if there are any.

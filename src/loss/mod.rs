@@ -160,7 +160,7 @@ pub(crate) mod temperature;
 mod training_loss;
 pub(crate) mod unit_gradients;
 
-pub use about::{About, Change, Orientation};
+pub use about::{About, Change, Orientation, Smoothing};
 pub use burn::nn::loss::Reduction;
 pub use check::check_lists;
 pub use distillation::{Distillation, DistillationConfig, TeacherScale};
@@ -193,7 +193,7 @@ macro_rules! exported {
 
 crate::every_loss!(exported);
 
-pub use temperature::{Smoothing, Temperature};
+pub use temperature::Temperature;
 pub use training_loss::TrainingLoss;
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::{BuiltLoss, OWN_LOSS};

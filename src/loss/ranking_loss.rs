@@ -5,8 +5,7 @@ use std::fmt::Debug;
 use burn::nn::loss::Reduction;
 use burn::tensor::{Bool, Element, Tensor, TensorData};
 
-use super::about::{About, Change};
-use super::check::check_offsets;
+use super::about::{About, Change, check_offsets};
 use super::error::LossError;
 use super::input::{LossInput, check_input, per_query, reduced};
 use super::lists::Lists;
@@ -227,7 +226,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// batches, handle this error separately.
     fn try_forward(&self, lists: &dyn LossInput, reduction: Reduction) -> Result<Tensor<1>, LossError> {
         let about = self.about();
-        check_input(lists, &about, &|lists| self.learnable(&lists.read_by(&about)))?;
+        check_input(lists, &about, &|lists| self.learnable(&about.read(lists)))?;
         lists.rectangles().into_iter().try_for_each(|lists| lists.check_for(&about))?;
         Ok(self.forward_lists(lists, reduction))
     }
@@ -246,7 +245,7 @@ impl Lists {
         if let Err(error) = self.check_for(&about) {
             panic!("{error}");
         }
-        let lists = self.read_by(&about);
+        let lists = about.read(self);
         let learnable = loss.learnable(&lists);
         let losses = loss.query_losses(&lists);
         assert_per_query(about.name, "losses", losses.dims(), self);
@@ -319,7 +318,7 @@ pub(crate) fn idle_queries<L: RankingLoss + ?Sized>(
         let scores = Tensor::<2>::zeros([1, range.len()], &device);
         let teacher = (!teacher.is_empty()).then(|| &teacher[range.clone()]);
         let lists = Lists::of_one(scores, &labels[range.clone()], teacher);
-        loss.learnable(&lists.read_by(&about)).into_data().iter::<bool>().all(|found| found)
+        loss.learnable(&about.read(&lists)).into_data().iter::<bool>().all(|found| found)
     };
     Ok(offsets.windows(2).enumerate().filter(|(_, range)| !learnable(range)).map(|(query, _)| query).collect())
 }

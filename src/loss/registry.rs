@@ -1,22 +1,24 @@
 //! The registry, which lists every loss with its documentation, defaults and constructor. The command line,
 //! configuration files, property suite, benchmarks and documentation all use the registry.
 
-use crate::json::{Map, Value, json};
 use std::fmt;
 
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::distillation::{TEACHER, complete, with_teacher};
-use super::entry::{LossEntry, value_of};
+use super::about::Smoothing;
+use super::distillation::DistillationConfig;
+use super::entry::{LossEntry, configure, parameters, value_of};
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
 use super::surrogate::relaxed_measure::{self, default_temperature};
-use super::temperature::{Smoothing, TEMPERATURE_UNIT, TemperatureUnit};
+use super::temperature::{TEMPERATURE_UNIT, TemperatureUnit};
 use super::unit_gradients::{QUERY_GRADIENTS, QueryGradients, UnitGradients};
 use super::{listwise, pairwise, pointwise, surrogate};
 use crate::every_loss;
 use crate::foreign_names::ours;
+use crate::json::{Map, Value, from_value, json};
+use crate::refusal::Refusal;
 use crate::text::nearest;
 
 macro_rules! entries {
@@ -57,6 +59,57 @@ pub(super) fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, Lo
         Some(teacher) => with_teacher(loss, &teacher, gradients.as_ref()),
         None => Ok(loss),
     }
+}
+
+/// The key of a teacher's loss, which every registered loss accepts.
+const TEACHER: &str = "teacher";
+
+/// Joins a loss of labels with the teacher's loss that a table `[loss.teacher]` describes: `weight`, `scale`, `factor`,
+/// and the name and parameters of a loss, which takes `query_gradients` from `[loss]` unless it has its own.
+fn with_teacher(
+    labels: Box<dyn RankingLoss>,
+    table: &Value,
+    gradients: Option<&Value>,
+) -> Result<Box<dyn RankingLoss>, LossError> {
+    let loss = labels.about().name;
+    let refused = |refusal: Refusal| LossError::Parameter { loss, refusal: refusal.under(TEACHER) };
+    let Value::Object(table) = table else {
+        return Err(refused(Refusal::new("", table, "a table with the `name` of a loss")));
+    };
+    let defaults = parameters(&DistillationConfig::new());
+    let (own, mut params): (Map, Map) = table.clone().into_iter().partition(|(key, _)| defaults.contains_key(key));
+    if let Some(gradients) = gradients.filter(|_| !params.contains_key(QUERY_GRADIENTS)) {
+        params.insert(QUERY_GRADIENTS.to_string(), gradients.clone());
+    }
+    let of_teacher = |error| match error {
+        LossError::Parameter { refusal, .. } => refused(refusal),
+        LossError::UnknownLoss { found, .. } => {
+            let expected = "one that `burn-rank models --losses` lists";
+            refused(Refusal::unknown("name", "loss", found, LOSSES.iter().map(|entry| entry.name), expected))
+        }
+        other => other,
+    };
+    let config = configure(loss, DistillationConfig::new(), &own).map_err(of_teacher)?;
+    let spec: LossSpec = from_value(Value::Object(params)).map_err(refused)?;
+    let teacher = spec.build().map_err(of_teacher)?;
+    Ok(Box::new(config.join(labels.into(), teacher.into())?))
+}
+
+/// Returns the table of a teacher's loss with the defaults of every parameter that it leaves out.
+///
+/// # Errors
+/// Returns the same errors as building the loss.
+fn complete(table: &Value) -> Result<Value, LossError> {
+    let mut all = parameters(&DistillationConfig::new());
+    let mut params = table.as_object().cloned().unwrap_or_default();
+    for (key, default) in &mut all {
+        *default = params.shift_remove(key).unwrap_or_else(|| default.clone());
+    }
+    if let Ok(spec) = from_value::<LossSpec>(Value::Object(params)) {
+        all.insert("name".into(), json!(spec.name));
+        all.extend(spec.resolved()?);
+    }
+    Ok(Value::Object(all))
 }
 
 /// The specification of a loss, such as the table `{ name = "approx_ndcg", alpha = 10 }` of a configuration file.

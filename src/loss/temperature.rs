@@ -98,31 +98,6 @@ impl From<f64> for Temperature {
     }
 }
 
-/// The temperature of a surrogate, which a schedule anneals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Smoothing {
-    /// The name of the temperature parameter.
-    pub parameter: &'static str,
-    larger_is_sharper: bool,
-}
-
-impl Smoothing {
-    /// A parameter with which the surrogate tends to the measure as the parameter grows, such as `alpha`.
-    pub const fn sharper_if_larger(parameter: &'static str) -> Self {
-        Self { parameter, larger_is_sharper: true }
-    }
-
-    /// A parameter with which the surrogate tends to the measure as the parameter tends to 0, such as `sigma`.
-    pub const fn sharper_if_smaller(parameter: &'static str) -> Self {
-        Self { parameter, larger_is_sharper: false }
-    }
-
-    /// Returns whether the surrogate tends to the measure as the parameter grows.
-    pub const fn larger_is_sharper(self) -> bool {
-        self.larger_is_sharper
-    }
-}
-
 impl Lists {
     /// Returns the same lists, with scores that are centered and divided by the spread of their list: its standard
     /// deviation, but at least 0.3. No gradient passes through the spread. Your own loss can use this method to measure

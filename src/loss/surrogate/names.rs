@@ -11,7 +11,7 @@ use std::fmt::{self, Display, Formatter};
 use serde::{Deserialize, Serialize};
 
 use super::relaxation::RankModel;
-use crate::loss::temperature::Smoothing;
+use crate::loss::about::Smoothing;
 use crate::measure::Discount;
 
 /// Defines an enum in which each variant has a name in configuration files and a list of parameter keys.

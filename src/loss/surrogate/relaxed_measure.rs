@@ -22,9 +22,10 @@ use super::position_measure::PositionMeasure;
 use super::relaxation::{KnownRelaxation, RankExpectationMethod, RankModel, Relaxation};
 use super::transform::{Surrogate, TypeOneBound};
 use crate::json::{Map, Value};
+use crate::loss::about::Smoothing;
 use crate::loss::entry::{LossEntry, boxed, unknown_parameter, value_of};
 use crate::loss::prelude::*;
-use crate::loss::temperature::{self, Smoothing, TEMPERATURE_UNIT, Tempered};
+use crate::loss::temperature::{self, TEMPERATURE_UNIT, Tempered};
 use crate::op::Step;
 use crate::refusal::Refusal;
 

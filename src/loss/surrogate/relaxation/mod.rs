@@ -20,10 +20,10 @@ use expected::ExpectedDiscount;
 use super::names::RelaxationName;
 use super::position_function::PositionFunction;
 use super::position_measure::Operations;
-use crate::loss::about::of_pairs;
+use crate::loss::about::{Smoothing, of_pairs};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
-use crate::loss::temperature::{Smoothing, Temperature, TemperatureUnit};
+use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::Step;
 
 /// Replaces the ranks of a list with quantities that usually have a gradient.

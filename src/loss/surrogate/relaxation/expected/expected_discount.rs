@@ -21,7 +21,7 @@ use std::sync::Arc;
 use burn::tensor::DType;
 
 use super::exponential_fit::{ExponentialFit, exponential_fit, is_completely_monotone};
-use super::{Approximation, RankExpectationMethod, RankModel};
+use super::method::{Approximation, RankExpectationMethod, RankModel};
 use crate::loss::prelude::*;
 use crate::op::{Above, AboveExpectation, above_expectation, mask_of_counted, noisy_rank_recursion};
 
