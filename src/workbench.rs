@@ -248,11 +248,8 @@ pub mod ranker {
     }
 }
 
-/// Returns whether the ranker was imported from a format that ignores surplus features.
 #[cfg(feature = "ranker")]
-pub fn ignores_other_features(ranker: &crate::ranker::Ranker) -> bool {
-    ranker.ignores_other_features()
-}
+pub use crate::ranker::artifact::ignores_other_features;
 
 /// The processes that work together on one fit.
 pub mod distributed {
@@ -386,9 +383,7 @@ pub mod trec_eval {
 }
 
 #[cfg(feature = "learners")]
-pub fn predict_together(model: &crate::ranker::Model, data: &RankingDataset, device: &Device) -> Vec<f32> {
-    model.predict_together(data, device)
-}
+pub use crate::ranker::model::predict_together;
 
 /// Private items of learners that the command needs.
 #[cfg(feature = "learners")]

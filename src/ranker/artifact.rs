@@ -186,7 +186,7 @@ impl Ranker {
     /// Returns the normalized data that the model scores.
     fn normalized(&self, data: Cow<RankingDataset>) -> Result<RankingDataset, RankerError> {
         let (found, expected) = (data.feature_count, self.features());
-        if found > expected && !self.ignores_other_features() {
+        if found > expected && !ignores_other_features(self) {
             return Err(RankerError::Features { found, expected });
         }
         if !self.takes_missing()
@@ -199,11 +199,6 @@ impl Ranker {
         let mut normalized = if found == expected { data.into_owned() } else { resized(&data, expected)? };
         self.normalizer.apply(&mut normalized)?;
         Ok(normalized)
-    }
-
-    /// Returns whether the model was imported from a format that ignores surplus features.
-    pub(crate) fn ignores_other_features(&self) -> bool {
-        self.metadata.config["import"]["other_features"].as_str() == Some("ignored")
     }
 
     /// Returns the bytes of the ranker's file; equal rankers give equal bytes.
@@ -295,6 +290,11 @@ fn resized(data: &RankingDataset, features: usize) -> Result<RankingDataset, Ran
         feature_names: Vec::new(),
         read_order: data.read_order.clone(),
     })
+}
+
+/// Returns whether the ranker was imported from a format that ignores surplus features.
+pub fn ignores_other_features(ranker: &Ranker) -> bool {
+    ranker.metadata.config["import"]["other_features"].as_str() == Some("ignored")
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::artifact::Estimate;
-use super::artifact::Ranker;
+use super::artifact::{Estimate, Ranker};
 use super::model::Model;
 use crate::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, Scorer};
 use crate::text::{acts_on_terminal, counted, escape_markdown, markdown_code};

@@ -4,8 +4,7 @@
 //! Scoring a document costs O(landmarks x features).
 
 use super::error::ModelError;
-use crate::interleaved;
-use crate::parallel;
+use crate::{interleaved, parallel};
 
 /// The number of documents that a thread scores at a time.
 const ROWS: usize = 64;

@@ -18,7 +18,7 @@ mod foreign_node;
 pub(crate) mod import;
 pub(crate) mod kernel_expansion;
 pub(crate) mod members;
-mod model;
+pub(crate) mod model;
 mod partial_dependence;
 pub(crate) mod parts;
 mod permutation;
@@ -26,8 +26,7 @@ pub(crate) mod tree_ensemble;
 mod tree_scores;
 mod tree_shap;
 
-pub use artifact::{Contributions, Ranker};
-pub use artifact::{Estimate, Metadata};
+pub use artifact::{Contributions, Estimate, Metadata, Ranker};
 pub use error::RankerError;
 #[cfg(feature = "export")]
 #[cfg_attr(docsrs, doc(cfg(feature = "export")))]

@@ -117,19 +117,17 @@ impl Model {
     }
 }
 
+/// Scores data like [`Model::predict`], and divides the work among the group that the data are shared with.
 #[cfg(feature = "learners")]
-impl Model {
-    /// Scores data like [`predict`](Self::predict), and divides the work among the group that the data are shared with.
-    pub(crate) fn predict_together(&self, data: &RankingDataset, device: &Device) -> Vec<f32> {
-        match self {
-            Model::Scorer(scorer) if data.group().count() > 1 => {
-                let scorer = scorer.clone().to_device(device);
-                Prepared::new(data, &scorer, device).scores(&scorer)
-            }
-            Model::Trees(trees) => trees.scores_together(data).into_iter().map(|score| score as f32).collect(),
-            Model::Members(members) => members.scores(data, |model, data| model.predict_together(data, device)),
-            _ => self.predict(data, device),
+pub fn predict_together(model: &Model, data: &RankingDataset, device: &Device) -> Vec<f32> {
+    match model {
+        Model::Scorer(scorer) if data.group().count() > 1 => {
+            let scorer = scorer.clone().to_device(device);
+            Prepared::new(data, &scorer, device).scores(&scorer)
         }
+        Model::Trees(trees) => trees.scores_together(data).into_iter().map(|score| score as f32).collect(),
+        Model::Members(members) => members.scores(data, |model, data| predict_together(model, data, device)),
+        _ => model.predict(data, device),
     }
 }
 

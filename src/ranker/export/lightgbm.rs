@@ -17,9 +17,8 @@
 
 use std::fmt::{Debug, Display, Write};
 
-use super::System;
+use super::entry::{ExportEntry, System, is_sum_of_trees};
 use super::raw_trees::{Known, RawTree, allowed_names, trees_of};
-use super::{ExportEntry, is_sum_of_trees};
 use crate::ranker::artifact::Ranker;
 use crate::ranker::foreign_node::ForeignNode;
 use crate::ranker::tree_ensemble::{LEAF, TreeArrays};

@@ -2,8 +2,8 @@
 //! file is a JSON object that maps the names of features to their weights. A `model/linear` file can hold neither a
 //! constant nor a normalizer.
 
-use super::raw_trees::{feature_names, quoted};
-use super::{ExportEntry, Linear, is_linear, refuse_normalizer};
+use super::entry::{ExportEntry, Linear, is_linear};
+use super::raw_trees::{feature_names, quoted, refuse_normalizer};
 use crate::data::NormalizerKind;
 use crate::ranker::artifact::Ranker;
 

@@ -12,8 +12,8 @@
 
 use std::fmt::Write;
 
+use super::entry::{ExportEntry, Linear, is_linear, is_trees};
 use super::raw_trees::{RawTree, raw_trees};
-use super::{ExportEntry, Linear, is_linear, is_trees};
 use crate::ranker::artifact::Ranker;
 
 pub(super) const TREES: ExportEntry = ExportEntry {

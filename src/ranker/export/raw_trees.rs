@@ -9,9 +9,9 @@
 
 use std::collections::HashSet;
 
-use super::refuse_normalizer;
 use crate::data::{Normalizer, NormalizerKind};
 use crate::ranker::artifact::Ranker;
+use crate::ranker::card::word;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::model::Model;
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, TreeArrays, TreeEnsemble};
@@ -57,6 +57,11 @@ impl Known {
         }
         Self { count: or_zeros(count, nodes), weight, gain: or_zeros(gain, nodes), cover, value }
     }
+}
+
+/// Says that a format cannot hold the ranker's normalizer.
+pub(super) fn refuse_normalizer<T>(ranker: &Ranker, expected: &str) -> Result<T, String> {
+    Err(format!("the normalizer `{}`: expected {expected}", word(&ranker.normalizer().kind())))
 }
 
 /// Returns the trees of a ranker, if its normalizer can become a part of their thresholds.

@@ -7,8 +7,8 @@
 //! rejected. A linear model in Solr has no constant. The normalizer `z_score` becomes one of Solr's own normalizers for
 //! each feature. Features are identified by name, or by `feature_1` and so on if the ranker has no names.
 
+use super::entry::{ExportEntry, Linear, is_linear, is_trees};
 use super::raw_trees::{feature_names, quoted, raw_trees};
-use super::{ExportEntry, Linear, is_linear, is_trees};
 use crate::ranker::artifact::Ranker;
 
 pub(super) const ENTRY: ExportEntry = ExportEntry {

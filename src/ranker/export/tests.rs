@@ -5,7 +5,7 @@ use burn::tensor::Device;
 use super::*;
 use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use crate::ranker::{Metadata, Node, NodeStatistics, TreeArrays, TreeEnsemble};
-use crate::scorer::{LinearScorer, MlpScorerConfig, ScorerConfig};
+use crate::scorer::{LinearScorer, MlpScorerConfig, Scorer, ScorerConfig};
 
 /// Creates a ranker from a model and a normalizer fitted to `data`.
 pub(super) fn ranker(kind: NormalizerKind, model: Model, data: &RankingDataset) -> Ranker {

@@ -14,9 +14,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::System;
+use super::entry::{ExportEntry, System, is_sum_of_trees};
 use super::raw_trees::{Known, RawTree, allowed_names, feature_names, quoted, raw_trees, trees_of};
-use super::{ExportEntry, is_sum_of_trees};
 use crate::ranker::artifact::Ranker;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 

@@ -8,6 +8,7 @@
 //! original ranker does in the other system.
 
 mod catboost;
+mod entry;
 mod lightgbm;
 mod ranklib;
 #[cfg(test)]
@@ -15,76 +16,23 @@ mod tests;
 mod trees;
 mod xgboost;
 
-use std::fmt::{self, Display};
+use std::fmt;
 use std::path::Path;
 
 use burn::tensor::Device;
-use serde::de::DeserializeOwned;
 
 use super::artifact::Metadata;
 use super::artifact::Ranker;
 use super::error::RankerError;
 use super::model::Model;
-use super::tree_ensemble::TreeEnsemble;
 use crate::data::Normalizer;
 use crate::file_kind::{FileKind, SAFETENSORS};
-use crate::json::{Value, json};
+use crate::json::json;
+pub use entry::ImportEntry;
+use entry::{Imported, syntax, unsupported};
 
 /// The formats of other systems that are read.
 pub static IMPORTS: &[ImportEntry] = &[lightgbm::ENTRY, xgboost::ENTRY, catboost::ENTRY, ranklib::ENTRY];
-
-/// A format: its names, and the function that reads it.
-#[derive(Debug)]
-pub struct ImportEntry {
-    /// The system, and its notation that is read.
-    pub title: [&'static str; 2],
-    /// The cells of the page about imports: the system with its versions, how it writes the file, the decisions at its
-    /// splits, and its scores.
-    pub row: &'static str,
-    /// The notations of the system that are recognized but not read: the first bytes of a file, a description, and the
-    /// call that saves the ranker in the notation that is read.
-    others: &'static [(&'static [u8], &'static str, &'static str)],
-    /// Decodes a file, or says what is wrong with it in the words after the title.
-    decode: fn(&str) -> Result<Imported, String>,
-}
-
-/// The contents of an imported file.
-struct Imported {
-    trees: TreeEnsemble,
-    feature_names: Option<Vec<String>>,
-    /// The file's version and objective, which the model card shows.
-    about: Value,
-}
-
-/// Decodes JSON.
-fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(syntax)
-}
-
-/// Says that a file is malformed.
-fn syntax(reason: impl Display) -> String {
-    format!(": {reason}")
-}
-
-/// Says that a line, tree or key has a value that the format does not allow.
-fn content(place: impl Display, found: impl Display, expected: impl Display) -> String {
-    format!(": {place}: found {found}, expected {expected}")
-}
-
-/// Says which property of a valid file this crate cannot represent.
-fn unsupported(found: impl Display, expected: impl Display) -> String {
-    format!(" with {found} cannot be read: expected {expected}")
-}
-
-/// Refuses a value that the format does not allow, unless `is_allowed`; see [`content`].
-fn allowed(is_allowed: bool, place: impl Display, found: impl Display, expected: impl Display) -> Result<(), String> {
-    if is_allowed { Ok(()) } else { Err(content(place, found, expected)) }
-}
-
-/// Refuses a property, unless it `is_supported`; see [`unsupported`].
-fn supported(is_supported: bool, found: impl Display, expected: impl Display) -> Result<(), String> {
-    if is_supported { Ok(()) } else { Err(unsupported(found, expected)) }
-}
 
 /// A ranker format of another system.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@
 //! `x <= t`, where `t` is the largest 32-bit float that goes left. If a split sends no finite value left, its sides are
 //! exchanged, and the largest finite float becomes the threshold.
 
-use super::{content, syntax};
+use super::entry::{content, syntax};
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
 

@@ -9,18 +9,17 @@
 //! `feature_names`, a JSON list in the order of the columns of `features`.
 
 mod graph;
-mod members;
 mod messages;
 mod normalizer;
 mod scorer;
+mod scores;
 mod trees;
 
-use super::ExportEntry;
+use super::entry::ExportEntry;
 use crate::ranker::artifact::Ranker;
-use crate::ranker::model::Model;
-use crate::scorer::Scorer;
-use graph::{GraphBuilder, Value};
+use graph::GraphBuilder;
 use messages::Property;
+use scores::scores_of;
 
 pub(super) const ENTRY: ExportEntry = ExportEntry {
     name: "onnx",
@@ -58,39 +57,4 @@ fn encode(graph: GraphBuilder, ranker: &Ranker, description: &str) -> Result<Vec
         properties.push(Property { key: "feature_names".to_string(), value });
     }
     Ok(graph.finish(scores, ranker.features(), description, properties))
-}
-
-/// Adds a ranker to the graph of the raw features and returns its scores, which have the shape `[documents, 1]`.
-fn scores_of<'g>(ranker: &Ranker, features: Value<'g>) -> Result<Value<'g>, String> {
-    let normalizer = ranker.normalizer();
-    if let Model::Trees(trees) = ranker.model() {
-        return trees::tree_scores(trees, normalizer, features);
-    }
-    let x = normalizer::filled(normalizer, features);
-    Ok(match ranker.model() {
-        Model::Trees(_) => unreachable!("trees normalize their thresholds"),
-        Model::Scorer(scorer) => scores("", scorer, x),
-        Model::Ensemble(members) => ensemble(members, x).ok_or("a sum of scorers: expected at least one scorer")?,
-        Model::Kernel(expansion) => scorer::kernel_scores(expansion, x),
-        Model::Members(members) => members::member_scores(members, x)?,
-    })
-}
-
-/// Adds a scorer to the graph and returns its scores, which have the shape `[documents, 1]`.
-fn scores<'g>(prefix: &str, scorer: &Scorer, x: Value<'g>) -> Value<'g> {
-    match scorer {
-        Scorer::Linear(scorer) => scorer::linear_scorer(prefix, scorer, x),
-        Scorer::Mlp(scorer) => scorer::mlp_scorer(prefix, scorer, x),
-        Scorer::Attention(scorer) => scorer::attention_scorer(prefix, scorer, x),
-        Scorer::LatentCross(scorer) => scorer::latent_cross_scorer(prefix, scorer, x),
-    }
-}
-
-/// Adds an ensemble's weighted sum of scores to the graph. Like [`Model::predict`], the graph adds in double precision.
-fn ensemble<'g>(members: &[(f64, Scorer)], x: Value<'g>) -> Option<Value<'g>> {
-    let parts = members.iter().enumerate().map(|(number, (weight, scorer))| {
-        let score = scores(&format!("{number}."), scorer, x).as_double();
-        score * x.graph.doubles(&format!("{number}.member_weight"), &[], &[*weight])
-    });
-    parts.reduce(|sum, part| sum + part).map(Value::as_float)
 }

@@ -1,17 +1,56 @@
-//! Builds the weighted mean of the standardized scores of several rankers from ONNX operators. Mean and deviation are
-//! computed in double precision over the documents of a query, as in this crate.
+//! Builds the scores of a ranker, whose model may be members that are rankers. The weighted mean of the standardized
+//! scores of members has mean and deviation in double precision over the documents of a query, as in this crate.
 
 use super::graph::Value;
 use super::messages::Attribute;
-use super::scores_of;
+use super::trees::tree_scores;
+use super::{normalizer, scorer};
+use crate::ranker::artifact::Ranker;
 use crate::ranker::members::Members;
+use crate::ranker::model::Model;
+use crate::scorer::Scorer;
+
+/// Adds a ranker to the graph of the raw features and returns its scores, which have the shape `[documents, 1]`.
+pub(super) fn scores_of<'g>(ranker: &Ranker, features: Value<'g>) -> Result<Value<'g>, String> {
+    let normalizer = ranker.normalizer();
+    if let Model::Trees(trees) = ranker.model() {
+        return tree_scores(trees, normalizer, features);
+    }
+    let x = normalizer::filled(normalizer, features);
+    Ok(match ranker.model() {
+        Model::Trees(_) => unreachable!("trees normalize their thresholds"),
+        Model::Scorer(scorer) => scores("", scorer, x),
+        Model::Ensemble(members) => ensemble(members, x).ok_or("a sum of scorers: expected at least one scorer")?,
+        Model::Kernel(expansion) => scorer::kernel_scores(expansion, x),
+        Model::Members(members) => member_scores(members, x)?,
+    })
+}
+
+/// Adds a scorer to the graph and returns its scores, which have the shape `[documents, 1]`.
+fn scores<'g>(prefix: &str, scorer: &Scorer, x: Value<'g>) -> Value<'g> {
+    match scorer {
+        Scorer::Linear(scorer) => scorer::linear_scorer(prefix, scorer, x),
+        Scorer::Mlp(scorer) => scorer::mlp_scorer(prefix, scorer, x),
+        Scorer::Attention(scorer) => scorer::attention_scorer(prefix, scorer, x),
+        Scorer::LatentCross(scorer) => scorer::latent_cross_scorer(prefix, scorer, x),
+    }
+}
+
+/// Adds an ensemble's weighted sum of scores to the graph. Like [`Model::predict`], the graph adds in double precision.
+fn ensemble<'g>(members: &[(f64, Scorer)], x: Value<'g>) -> Option<Value<'g>> {
+    let parts = members.iter().enumerate().map(|(number, (weight, scorer))| {
+        let score = scores(&format!("{number}."), scorer, x).as_double();
+        score * x.graph.doubles(&format!("{number}.member_weight"), &[], &[*weight])
+    });
+    parts.reduce(|sum, part| sum + part).map(Value::as_float)
+}
 
 /// Adds the members to the graph, whose features are the rows `x`.
 ///
 /// # Shapes
 /// - `x`: `[documents, features]`
 /// - output: `[documents, 1]`
-pub(super) fn member_scores<'g>(members: &Members, x: Value<'g>) -> Result<Value<'g>, String> {
+fn member_scores<'g>(members: &Members, x: Value<'g>) -> Result<Value<'g>, String> {
     let mut sum: Option<Value> = None;
     for (number, (member, share, deviation)) in members.shares().enumerate() {
         let score = x.graph.within(&format!("{number}."), || scores_of(&member.ranker, x));
