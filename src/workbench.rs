@@ -4,24 +4,22 @@
 //! Each function here gives the command access to a function or method that is private to the library.
 
 use std::fmt::Display;
-use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
 use burn::tensor::Device;
 
-use crate::data::{BatchPlanner, Columns, DataError, Input, Normalizer, RankingDataset, SynthConfig};
+use crate::data::{BatchPlanner, DataError, Input, RankingDataset};
 use crate::loss::LossSpec;
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
-pub use crate::data::assembly::Assembled;
+pub use crate::data::assembly::{Assembled, FileWidth};
 pub use crate::data::byte_size::ByteSize;
 pub use crate::data::error::quoted;
 pub use crate::data::fit_normalizer::missing_name;
-pub use crate::data::options::{Absent, Groups};
-pub use crate::data::options::{KeyColumn, Keys, Like};
-pub use crate::data::reading::{FileWidth, fewer_features, read_like, separator_of_name};
+pub use crate::data::options::{Absent, Groups, KeyColumn, Keys, Like, absent_in_words, name_unread};
+pub use crate::data::reading::{fewer_features, read_like, separator_of_name};
 pub use crate::data::source::Source;
 pub use crate::data::synth::{HiddenScorer, label};
 pub use crate::data::trec::write::{check_field, check_query};
@@ -217,11 +215,6 @@ pub fn or_kind(error: DataError, file: &Path, fits: FileKind, expected: &str) ->
     error.or_kind(file, fits, expected)
 }
 
-/// Returns a description of the value that a feature takes when a line omits it.
-pub fn absent_in_words(options: &crate::data::letor::ReadOptions) -> &'static str {
-    options.absent_in_words()
-}
-
 /// Models that are made and not trained, the formats of rankers, and the parts in which models are saved.
 #[cfg(feature = "ranker")]
 pub mod ranker {
@@ -261,6 +254,7 @@ pub mod distributed {
 /// Methods of datasets.
 pub mod dataset {
     use super::RankingDataset;
+    pub use crate::data::dataset::{document_name, own_hash};
     use crate::distributed::ProcessGroup;
 
     /// Shares the dataset with other processes, which hold the same data.
@@ -268,104 +262,26 @@ pub mod dataset {
         data.share_with(group);
     }
 
-    /// Returns the identifier of a document or, if it has none, its number in the query, from 1.
-    pub fn document_name(data: &RankingDataset, query: usize, place: usize) -> String {
-        data.document_name(query, place)
-    }
-
     /// Cuts the documents into parts: the documents in each shard (a range of consecutive queries) form a part.
     pub fn cut(data: &mut RankingDataset, shards: usize) {
         data.cut(shards);
-    }
-
-    /// Returns the hash of the data that every process holds in full, without features that a group reads in parts.
-    pub fn own_hash(data: &RankingDataset) -> String {
-        data.own_hash()
     }
 }
 
 /// Ways to split datasets.
 pub mod folds {
-    use super::{Keys, RankingDataset, Refusal};
-    use crate::data::folds::{self, Fold};
-
-    /// Returns folds that keep queries of the same group or time together.
-    ///
-    /// # Errors
-    /// Returns [`Refusal`] for fewer than three folds, or for too few queries, groups or times.
-    pub fn split_by(
-        dataset: &RankingDataset,
-        keys: Option<&Keys>,
-        count: usize,
-        seed: u64,
-    ) -> Result<Vec<Fold<usize>>, Refusal> {
-        folds::split_by(dataset, keys, count, seed)
-    }
-
-    /// Splits the queries into sets that hold the given shares of the queries.
-    pub fn split_by_shares(
-        dataset: &RankingDataset,
-        keys: Option<&Keys>,
-        shares: &[f64],
-        seed: u64,
-    ) -> Vec<Vec<usize>> {
-        folds::split_by_shares(dataset, keys, shares, seed)
-    }
-
-    /// Returns the part number in a file name, such as 2 for `S2.txt.gz`.
-    pub fn part_number(name: &str) -> Option<usize> {
-        folds::part_number(name)
-    }
+    pub use crate::data::folds::files::part_number;
+    pub use crate::data::folds::split::{split_by, split_by_shares};
 }
 
 /// Steps of fitting a normalizer that the command calls one by one.
 pub mod normalizer {
-    use super::{Normalizer, RankingDataset};
-
-    /// Adds what is needed to fill missing values: the means of the normalized training data, and the columns that mark
-    /// missing values.
-    pub fn with_indicators(normalizer: Normalizer, normalized: &RankingDataset) -> Normalizer {
-        normalizer.with_indicators(normalized)
-    }
-
-    /// Fills missing values of normalized data, and adds the columns that mark them as missing.
-    pub fn fill(normalizer: &Normalizer, normalized: &mut RankingDataset) {
-        normalizer.fill(normalized);
-    }
+    pub use crate::data::fit_normalizer::{fill, with_indicators};
 }
 
 /// Generates synthetic data in parts.
 pub mod synth {
-    use super::{DataError, Range, RankingDataset, Refusal, SynthConfig, Write};
-
-    /// Checks that enough memory is free for all queries.
-    ///
-    /// # Errors
-    /// Returns [`Refusal`] if the queries need more memory than is free.
-    pub fn ask_memory(config: &SynthConfig) -> Result<(), Refusal> {
-        config.ask_memory()
-    }
-
-    /// Generates a range of the queries, counted from 0.
-    ///
-    /// # Errors
-    /// Returns the errors of [`SynthConfig::generate`].
-    pub fn generate_part(config: &SynthConfig, queries: Range<usize>) -> Result<RankingDataset, DataError> {
-        config.generate_part(queries)
-    }
-
-    /// Writes as [`SynthConfig::write_part`] does, and reports how many queries have been written.
-    ///
-    /// # Errors
-    /// Returns the errors of [`SynthConfig::write`].
-    pub fn write_telling(
-        config: &SynthConfig,
-        output: &mut impl Write,
-        queries: Range<usize>,
-        tell: impl Fn(usize),
-    ) -> Result<u64, DataError> {
-        config.write_telling(output, queries, tell)
-    }
+    pub use crate::data::synth::{ask_memory, generate_part, write_telling};
 }
 
 /// Comparisons of systems that report their progress, tests of equivalence, and means with standard errors.

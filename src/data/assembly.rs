@@ -8,7 +8,6 @@ use super::error::{DataError, unfit};
 use super::features::Features;
 use super::options::{KeyColumn, Keys, Like, Missing, ReadOptions, Weights};
 use super::positions::Positions;
-use super::reading::FileWidth;
 use super::rows::Rows;
 use super::source::Input;
 use crate::memory::product;
@@ -76,6 +75,15 @@ pub(super) struct Assembly<'a> {
 
 /// The end of an error message about more features than the option `features` allows.
 pub(super) const OPTION: &str = " (option `features`)";
+
+/// A data file, with the largest feature number that occurs in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileWidth {
+    /// The file.
+    pub path: PathBuf,
+    /// The largest feature number that occurs in the file.
+    pub features: usize,
+}
 
 /// A dataset that was read from files, with the width of each file and the values by which queries can be split.
 pub struct Assembled {
@@ -359,6 +367,32 @@ impl<'a> Assembly<'a> {
         });
         Ok(Assembled { data: self.dataset, widths: widths.collect(), keys })
     }
+
+    /// Rejects a file whose features have only numbers if it has more of them than the tables of the set have columns.
+    /// Feature 1 of such a file is the first column of the first table.
+    fn check_unnamed(&self, columns: usize) -> Result<(), DataError> {
+        let wide = self.files.iter().zip(&self.widths).find(|(_, width)| **width > columns);
+        wide.map_or(Ok(()), |(path, &width)| {
+            let expected = format!("at most {columns}, as many as the tables of the set have columns of features");
+            Err(unfit(path, counted(width, "feature"), expected))
+        })
+    }
+
+    /// Uses the values in a file as the features of the dataset, without copying them. The features are checked only if
+    /// missing values are to be replaced.
+    fn take_file(&mut self, file: Features) -> Result<(), DataError> {
+        self.missing = false;
+        if matches!(self.options.missing, Missing::Zero | Missing::QueryMin) {
+            let width = self.dataset.feature_count;
+            file.check(width)?;
+            self.missing = file.first_missing(width).is_some();
+        }
+        self.dataset.features = file;
+        if self.missing && self.options.missing == Missing::Zero {
+            zero_missing(self.dataset.features.to_mut_slice());
+        }
+        Ok(())
+    }
 }
 
 /// Returns the first run whose value differs from the value of its query's first run, with both values in words.
@@ -385,34 +419,6 @@ fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
         run += 1;
         run <= first || home[run - 1 - first] == run - 1
     });
-}
-
-impl Assembly<'_> {
-    /// Rejects a file whose features have only numbers if it has more of them than the tables of the set have columns.
-    /// Feature 1 of such a file is the first column of the first table.
-    fn check_unnamed(&self, columns: usize) -> Result<(), DataError> {
-        let wide = self.files.iter().zip(&self.widths).find(|(_, width)| **width > columns);
-        wide.map_or(Ok(()), |(path, &width)| {
-            let expected = format!("at most {columns}, as many as the tables of the set have columns of features");
-            Err(unfit(path, counted(width, "feature"), expected))
-        })
-    }
-
-    /// Uses the values in a file as the features of the dataset, without copying them. The features are checked only if
-    /// missing values are to be replaced.
-    fn take_file(&mut self, file: Features) -> Result<(), DataError> {
-        self.missing = false;
-        if matches!(self.options.missing, Missing::Zero | Missing::QueryMin) {
-            let width = self.dataset.feature_count;
-            file.check(width)?;
-            self.missing = file.first_missing(width).is_some();
-        }
-        self.dataset.features = file;
-        if self.missing && self.options.missing == Missing::Zero {
-            zero_missing(self.dataset.features.to_mut_slice());
-        }
-        Ok(())
-    }
 }
 
 pub(super) fn too_many_cells(path: &Path, most: usize) -> DataError {

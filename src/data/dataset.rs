@@ -187,13 +187,6 @@ impl RankingDataset {
         self.labels.len()
     }
 
-    /// Returns the identifier of the document at `place`, from 0, in a query. A document without an identifier gets its
-    /// number, from 1.
-    pub(crate) fn document_name(&self, query: usize, place: usize) -> String {
-        let id = self.document_ids.get(self.offsets[query] + place).filter(|id| !id.is_empty());
-        id.cloned().unwrap_or_else(|| (place + 1).to_string())
-    }
-
     /// Returns the document and the feature of the first missing value, both counted from 0.
     pub fn first_missing(&self) -> Option<(usize, usize)> {
         let at = self.features.first_missing(self.feature_count)?;
@@ -432,15 +425,6 @@ impl RankingDataset {
         self.hash_with(|hash| self.features.hash_into(self.feature_count, hash, ProcessGroup::ALONE))
     }
 
-    /// Returns the [hash](Self::data_hash) of the data that every process holds in full. If a group shares the reading
-    /// of the features, they are left out.
-    pub(crate) fn own_hash(&self) -> String {
-        match self.features.readers().count() {
-            1 => self.data_hash(),
-            _ => self.hash_with(|_| ()),
-        }
-    }
-
     /// Returns a hash that identifies the dataset, without another pass over a file whose values were already hashed.
     /// The hash is usually the [`data_hash`](Self::data_hash). If features are normalized at each use, the hash covers
     /// the raw values in the file and the normalizer.
@@ -483,5 +467,21 @@ impl RankingDataset {
             self.positions.of_each().for_each(|position| text(position, &mut hash));
         }
         hexadecimal(&hash.finalize())
+    }
+}
+
+/// Returns the identifier of the document at `place`, from 0, in a query. A document without an identifier gets its
+/// number, from 1.
+pub fn document_name(data: &RankingDataset, query: usize, place: usize) -> String {
+    let id = data.document_ids.get(data.offsets[query] + place).filter(|id| !id.is_empty());
+    id.cloned().unwrap_or_else(|| (place + 1).to_string())
+}
+
+/// Returns the [hash](RankingDataset::data_hash) of the data that every process holds in full. If a group shares the
+/// reading of the features, they are left out.
+pub fn own_hash(data: &RankingDataset) -> String {
+    match data.features.readers().count() {
+        1 => data.data_hash(),
+        _ => data.hash_with(|_| ()),
     }
 }

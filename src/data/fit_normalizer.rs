@@ -73,35 +73,7 @@ impl Normalizer {
         let normalizer = Self::fit(train, kind);
         let mut normalized = train.clone();
         normalizer.apply(&mut normalized)?;
-        Ok(normalizer.with_indicators(&normalized))
-    }
-
-    /// Adds what is needed to fill missing values: the means of the normalized training data, and the columns that mark
-    /// missing values.
-    pub(crate) fn with_indicators(self, normalized: &RankingDataset) -> Self {
-        let documents = normalized.documents();
-        let survey = normalized.features.survey(self.features);
-        let counts = survey.missing_of.iter().map(|missing| documents - missing);
-        let mean = |(sum, count): (&f64, usize)| if count == 0 { 0.0 } else { (sum / count as f64) as f32 };
-        let means = survey.sums.iter().zip(counts).map(mean).collect();
-        let is_partly_missing = |feature: &usize| (1..documents).contains(&survey.missing_of[feature - 1]);
-        let columns = (1..=survey.missing_of.len()).filter(is_partly_missing).collect();
-        Self { missing: Some(Indicators { means, columns }), ..self }
-    }
-
-    /// Fills missing values of normalized data, and adds the columns that mark them.
-    pub(crate) fn fill(&self, normalized: &mut RankingDataset) {
-        let Some(missing) = &self.missing else { return };
-        if self.features == 0 {
-            return;
-        }
-        normalized.features.fill(self, missing, &normalized.offsets);
-        normalized.feature_count = missing.width();
-        if !normalized.feature_names.is_empty() {
-            let names = &mut normalized.feature_names;
-            let added: Vec<String> = missing.columns.iter().map(|&at| missing_name(&names[at - 1])).collect();
-            names.extend(added);
-        }
+        Ok(with_indicators(normalizer, &normalized))
     }
 
     /// Normalizes a dataset in place. With [indicators](Self::fit_with_indicators), the normalized dataset has
@@ -114,7 +86,7 @@ impl Normalizer {
             return Err(DataError::FeatureCount { found: data.feature_count, expected: self.features });
         }
         self.map_features(data);
-        self.fill(data);
+        fill(self, data);
         Ok(())
     }
 
@@ -134,6 +106,34 @@ impl Normalizer {
         let mut rows = |pair: &[usize]| rest.split_off_mut(..(pair[1] - pair[0]) * self.features).unwrap_or_default();
         let queries: Vec<&mut [f32]> = data.offsets.windows(2).map(&mut rows).collect();
         parallel::for_each(queries, |rows| self.apply_rows(rows));
+    }
+}
+
+/// Adds what is needed to fill missing values: the means of the normalized training data, and the columns that mark
+/// missing values.
+pub fn with_indicators(normalizer: Normalizer, normalized: &RankingDataset) -> Normalizer {
+    let documents = normalized.documents();
+    let survey = normalized.features.survey(normalizer.features);
+    let counts = survey.missing_of.iter().map(|missing| documents - missing);
+    let mean = |(sum, count): (&f64, usize)| if count == 0 { 0.0 } else { (sum / count as f64) as f32 };
+    let means = survey.sums.iter().zip(counts).map(mean).collect();
+    let is_partly_missing = |feature: &usize| (1..documents).contains(&survey.missing_of[feature - 1]);
+    let columns = (1..=survey.missing_of.len()).filter(is_partly_missing).collect();
+    Normalizer { missing: Some(Indicators { means, columns }), ..normalizer }
+}
+
+/// Fills missing values of normalized data, and adds the columns that mark them.
+pub fn fill(normalizer: &Normalizer, normalized: &mut RankingDataset) {
+    let Some(missing) = &normalizer.missing else { return };
+    if normalizer.features == 0 {
+        return;
+    }
+    normalized.features.fill(normalizer, missing, &normalized.offsets);
+    normalized.feature_count = missing.width();
+    if !normalized.feature_names.is_empty() {
+        let names = &mut normalized.feature_names;
+        let added: Vec<String> = missing.columns.iter().map(|&at| missing_name(&names[at - 1])).collect();
+        names.extend(added);
     }
 }
 

@@ -19,7 +19,7 @@ mod clicks;
 #[cfg(feature = "columnar")]
 #[cfg_attr(docsrs, doc(cfg(feature = "columnar")))]
 pub mod columnar;
-mod dataset;
+pub(crate) mod dataset;
 pub(crate) mod error;
 pub(crate) mod features;
 pub(crate) mod fit_normalizer;

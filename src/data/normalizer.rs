@@ -323,9 +323,7 @@ fn between_knots(x: f32, values: &[f32], places: &[f64]) -> f32 {
     if x.is_nan() {
         return x;
     }
-    let Some(last) = values.len().checked_sub(1) else {
-        return 0.0;
-    };
+    let Some(last) = values.len().checked_sub(1) else { return 0.0 };
     let above = values.partition_point(|&value| value < x);
     if above == 0 || above > last {
         return places[above.min(last)] as f32;
@@ -343,9 +341,7 @@ fn share_below(x: f32, values: &[f32]) -> f32 {
     if x.is_nan() {
         return x;
     }
-    let Some(last) = values.len().checked_sub(1) else {
-        return 0.0;
-    };
+    let Some(last) = values.len().checked_sub(1) else { return 0.0 };
     let below = values.partition_point(|&value| value < x);
     let not_above = values.partition_point(|&value| value <= x);
     let position = if below < not_above {

@@ -201,11 +201,11 @@ impl ReadOptions {
     pub(crate) fn absent_value(&self) -> f32 {
         if self.absent == Absent::Missing && self.missing != Missing::Zero { f32::NAN } else { 0.0 }
     }
+}
 
-    /// Returns, in words, the value of a feature that is absent from a line.
-    pub(crate) fn absent_in_words(&self) -> &'static str {
-        if self.absent_value().is_nan() { "missing" } else { "0" }
-    }
+/// Returns, in words, the value of a feature that is absent from a line.
+pub fn absent_in_words(options: &ReadOptions) -> &'static str {
+    if options.absent_value().is_nan() { "missing" } else { "0" }
 }
 
 /// Names the columns of a table by their roles. By default, labels are in `label`, query identifiers in `query` or
@@ -243,16 +243,16 @@ impl Columns {
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
+}
 
-    /// Returns the refusal. If the unknown key is a column role in other systems, such as `labels`, the message says
-    /// what is read in its place.
-    pub(crate) fn name_unread(refusal: Refusal) -> Refusal {
-        match refusal.unknown_name() {
-            Some("labels") if refusal.key.contains("columns.") => {
-                Refusal::fault(refusal.key, "a table has one column of labels, which `label` names")
-            }
-            _ => refusal,
+/// Returns the refusal. If the unknown key is a column role in other systems, such as `labels`, the message says
+/// what is read in its place.
+pub fn name_unread(refusal: Refusal) -> Refusal {
+    match refusal.unknown_name() {
+        Some("labels") if refusal.key.contains("columns.") => {
+            Refusal::fault(refusal.key, "a table has one column of labels, which `label` names")
         }
+        _ => refusal,
     }
 }
 
@@ -321,7 +321,7 @@ mod tests {
             let refusal = from_value::<Columns>(Map::from_iter([(key.to_owned(), json!("x"))]).into())
                 .unwrap_err()
                 .under("columns");
-            Columns::name_unread(refusal).to_string()
+            name_unread(refusal).to_string()
         };
         assert_eq!(refused("labels"), "columns.labels: a table has one column of labels, which `label` names");
         assert!(refused("lable").ends_with("did you mean `label`?"));

@@ -135,15 +135,6 @@ fn beginning(input: Input) -> Result<(Input, Vec<u8>), DataError> {
     Ok((Input::from_reader(name, Cursor::new(bytes.clone()).chain(reader)), bytes))
 }
 
-/// A data file, with the largest feature number that occurs in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileWidth {
-    /// The file.
-    pub path: PathBuf,
-    /// The largest feature number that occurs in the file.
-    pub features: usize,
-}
-
 /// Returns a warning that data have fewer features than their ranker or than other files. `data` names the data, and
 /// `others` names what they are compared with. Each of these texts ends with a verb, as in `the data have`. Fewer
 /// features are not an error, because LETOR text leaves out features that are 0.

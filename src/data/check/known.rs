@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Finding, Kind, Level, SetReport, features_in_words};
+use super::finding::{Finding, Kind, Level, SetReport, features_in_words};
 use crate::text::counted;
 
 /// The number that marks a missing value in the files of Istella: the largest 64-bit float.

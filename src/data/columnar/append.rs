@@ -12,11 +12,14 @@ use arrow_schema::{ArrowError, Schema};
 use super::map::FileMap;
 use super::schema::{Features, Layout, check_width, is_list_of_float32};
 use super::stored::Stored;
-use super::values::{SHOWN, first_length, floats, items, plain_items, shown, side_by_side, texts, times, with_nan};
+use super::values::{
+    SHOWN, finite_value, first_length, floats, is_missing, items, plain_items, shown, side_by_side, texts, times,
+    with_nan,
+};
 use crate::data::assembly::{Again, Assembly, zero_missing};
 use crate::data::error::{DataError, unfit};
 use crate::data::letor::{LABEL, LARGEST};
-use crate::data::options::{KeyColumn, MISSING_HINT, Missing};
+use crate::data::options::{KeyColumn, Missing};
 use crate::parallel;
 use crate::text::{counted, shortened};
 
@@ -219,7 +222,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             let text = queries.value(start);
             let query = (self.query_of)(text).filter(|query| queries.is_valid(start) && !query.is_empty());
             let Some(query) = query else {
-                let is_word = !text.is_empty() && super::csv::is_missing(text);
+                let is_word = !text.is_empty() && is_missing(text);
                 return Err(self.cell(batch, column, start, if is_word { NO_IDENTIFIER } else { IDENTIFIER }));
             };
             let same = |row: &usize| queries.is_valid(*row) && queries.value(*row) == text;
@@ -431,12 +434,6 @@ fn one_of_run<T: PartialEq<V> + Display, V: ToOwned<Owned = T> + ?Sized>(
         None => values.push(value.to_owned()),
     }
     Ok(())
-}
-
-/// Returns what is expected in place of a value of a feature, counted from 0, that cannot be used.
-pub(super) fn finite_value(feature: usize, value: f32) -> String {
-    let hint = if value.is_nan() { format!(" ({MISSING_HINT})") } else { String::new() };
-    format!("a finite value of feature {}{hint}", feature + 1)
 }
 
 /// Returns `expected`, which describes the allowed numbers in an error message. If the number in `found` is beyond the

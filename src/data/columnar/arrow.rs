@@ -5,14 +5,26 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block, Message, MessageHeader, RecordBatch as Header, root_as_footer, root_as_message};
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, Schema};
 use bytes::Bytes;
 
-use super::{Batches, Table};
+/// A file with a known schema whose rows are not decoded yet.
+pub(super) struct Table {
+    pub(super) schema: Arc<Schema>,
+    /// The number of rows according to the file's metadata.
+    pub(super) rows: usize,
+    /// The number of bytes that compressed buffers or columns need once they are decompressed.
+    pub(super) decompressed: u64,
+    /// Decodes the columns with the given indices, in ascending order, part by part.
+    pub(super) decode: Box<dyn FnOnce(Vec<usize>) -> Result<Batches, ArrowError>>,
+}
+
+pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 
 /// The number of bytes after the footer: four for its length, and six for `ARROW1`.
 const TRAILER: usize = 10;

@@ -14,7 +14,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::append::{Appender, TEACHER_SCORE, or_largest};
 use super::schema::{self, Layout};
-use super::values::SHOWN;
+use super::values::{SHOWN, is_missing};
 use crate::data::assembly::Assembly;
 use crate::data::error::{DataError, comma_in_words, quoted, unfit};
 use crate::data::letor::parse_f32;
@@ -436,12 +436,6 @@ impl Column {
             Self::Texts(texts) => Some(Arc::new(texts.finish())),
         }
     }
-}
-
-/// Returns whether a field stands for a missing value.
-pub(super) fn is_missing(text: &str) -> bool {
-    let text = text.trim();
-    text.is_empty() || ["null", "nan", "na", "n/a", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// Reads a number; a truth value becomes 0 or 1.

@@ -50,10 +50,8 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::ArrowError;
 use bytes::Bytes;
 
 use super::assembly::Assembly;
@@ -61,6 +59,7 @@ use super::error::{DataError, unfit};
 use super::options::ReadOptions;
 use super::source::{COUNTED_RATIO, Input, most_decompressed};
 use append::Appender;
+use arrow::Table;
 pub(super) use csv::read_csv;
 use schema::Layout;
 pub(super) use write::TableWriter;
@@ -99,19 +98,6 @@ impl fmt::Display for Format {
         formatter.write_str(self.name())
     }
 }
-
-/// A file with a known schema whose rows are not decoded yet.
-struct Table {
-    schema: Arc<Schema>,
-    /// The number of rows according to the file's metadata.
-    rows: usize,
-    /// The number of bytes that compressed buffers or columns need once they are decompressed.
-    decompressed: u64,
-    /// Decodes the columns with the given indices, in ascending order, part by part.
-    decode: Box<dyn FnOnce(Vec<usize>) -> Result<Batches, ArrowError>>,
-}
-
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 
 /// Reads a file or reader in the given format, and appends it to the dataset.
 pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Result<(), DataError> {

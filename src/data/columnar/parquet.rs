@@ -10,7 +10,7 @@ use parquet::basic::Compression;
 use parquet::column::page::{Page, PageReader};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::{Batches, Table};
+use super::arrow::{Batches, Table};
 
 /// The number of rows that are decoded at a time.
 const ROWS: usize = 8192;

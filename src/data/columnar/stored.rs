@@ -7,9 +7,8 @@ use std::sync::Arc;
 use arrow_array::Float32Array;
 use arrow_buffer::ScalarBuffer;
 
-use super::append::finite_value;
 use super::map::FileMap;
-use super::values::shown;
+use super::values::{finite_value, shown};
 use crate::data::error::DataError;
 use crate::data::features::{Features, Source};
 

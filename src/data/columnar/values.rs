@@ -9,6 +9,7 @@ use arrow_array::{
 use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 
+use crate::data::options::MISSING_HINT;
 use crate::parallel;
 use crate::text::shortened;
 
@@ -270,6 +271,18 @@ fn days_before(year: i64, month: i64, day: i64) -> Option<i64> {
     let leap_days = past.div_euclid(4) - past.div_euclid(100) + past.div_euclid(400);
     // 719,162 days before 1970, from the year 1.
     Some(past * 365 + leap_days - 719_162 + lengths[..before].iter().sum::<i64>() + day - 1)
+}
+
+/// Returns what is expected in place of a value of a feature, counted from 0, that cannot be used.
+pub(super) fn finite_value(feature: usize, value: f32) -> String {
+    let hint = if value.is_nan() { format!(" ({MISSING_HINT})") } else { String::new() };
+    format!("a finite value of feature {}{hint}", feature + 1)
+}
+
+/// Returns whether a field stands for a missing value.
+pub(super) fn is_missing(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || ["null", "nan", "na", "n/a", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 #[cfg(feature = "columnar")]
 use arrow_buffer::ScalarBuffer;
+use sha2::Sha256;
+use sha2::digest::{Digest, Output};
 
 use super::indicators::Indicators;
 use super::normalizer::Normalizer;
@@ -18,7 +20,6 @@ use crate::distributed::ProcessGroup;
 use crate::text::counted;
 use in_file::InFile;
 pub use in_file::Source;
-use passes::Hashed;
 pub(super) use passes::hash_floats;
 use survey::Survey;
 
@@ -63,6 +64,35 @@ struct Streaming {
 struct Known {
     survey: OnceLock<Survey>,
     hashed: Mutex<Option<Hashed>>,
+}
+
+/// The hash of all values, kept so that a later call need not read them again.
+#[derive(Clone)]
+enum Hashed {
+    /// A hash to which all values were added. `before` is the digest of the hash without the values, and `after` is the
+    /// hash with them.
+    Whole { before: Output<Sha256>, after: Sha256 },
+    /// The hash of each part, if the rows are cut into parts.
+    Parts(Vec<Vec<u8>>),
+}
+
+impl Hashed {
+    /// Returns whether this result was computed from a hash in the state `start`, so it can be used again.
+    fn began_with(&self, start: &Output<Sha256>) -> bool {
+        match self {
+            Self::Whole { before, .. } => before == start,
+            Self::Parts(_) => true,
+        }
+    }
+
+    /// Adds the hashed values to `hash`. If the values were hashed as a whole, `hash` is replaced with the state after
+    /// them. Otherwise, the hash of each part is added.
+    fn go_on(self, hash: &mut Sha256) {
+        match self {
+            Self::Whole { after, .. } => *hash = after,
+            Self::Parts(hashes) => hashes.iter().for_each(|of_part| hash.update(of_part)),
+        }
+    }
 }
 
 impl Features {

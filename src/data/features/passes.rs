@@ -5,13 +5,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::PoisonError;
 
-use sha2::digest::Output;
 use sha2::digest::common::hazmat::{SerializableState, SerializedState};
 use sha2::{Digest, Sha256};
 
 use super::in_file::InFile;
 use super::survey::{self, Survey};
-use super::{Features, Known};
+use super::{Features, Hashed, Known};
 use crate::data::error::DataError;
 use crate::data::normalizer::{Normalizer, NormalizerKind};
 use crate::data::shards::{CHUNK, numbers};
@@ -20,35 +19,6 @@ use crate::parallel;
 
 /// The number of columns that a thread copies at a time; eight floats fill half a cache line of each row.
 const COLUMNS: usize = 8;
-
-/// The hash of all values, kept so that a later call need not read them again.
-#[derive(Clone)]
-pub(super) enum Hashed {
-    /// A hash to which all values were added. `before` is the digest of the hash without the values, and `after` is the
-    /// hash with them.
-    Whole { before: Output<Sha256>, after: Sha256 },
-    /// The hash of each part, if the rows are cut into parts.
-    Parts(Vec<Vec<u8>>),
-}
-
-impl Hashed {
-    /// Returns whether this result was computed from a hash in the state `start`, so it can be used again.
-    fn began_with(&self, start: &Output<Sha256>) -> bool {
-        match self {
-            Self::Whole { before, .. } => before == start,
-            Self::Parts(_) => true,
-        }
-    }
-
-    /// Adds the hashed values to `hash`. If the values were hashed as a whole, `hash` is replaced with the state after
-    /// them. Otherwise, the hash of each part is added.
-    fn go_on(self, hash: &mut Sha256) {
-        match self {
-            Self::Whole { after, .. } => *hash = after,
-            Self::Parts(hashes) => hashes.iter().for_each(|of_part| hash.update(of_part)),
-        }
-    }
-}
 
 /// Every pass is told the number of values in a row, `width`.
 impl Features {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::data::error::DataError;
+use crate::data::fit_normalizer::{fill, with_indicators};
 use crate::data::normalizer::{KINDS, NormalizerKind};
 use crate::data::shards::CHUNK;
 use crate::data::shards::own;
@@ -95,8 +96,8 @@ fn filled_values_in_a_file_are_those_in_memory() {
         let normalizer = Normalizer::fit(data, kind);
         let mut normalized = data.clone();
         normalizer.apply(&mut normalized).unwrap();
-        let normalizer = normalizer.with_indicators(&normalized);
-        normalizer.fill(&mut normalized);
+        let normalizer = with_indicators(normalizer, &normalized);
+        fill(&normalizer, &mut normalized);
         (normalizer, normalized)
     };
     for kind in KINDS {

@@ -98,33 +98,21 @@ fn weight(field: &str) -> Option<f32> {
 /// Reads the weights of the queries of `data`. The file must hold exactly `queries` weights.
 pub(super) fn weights_of_queries(data: &Path, queries: usize) -> Result<Vec<f32>, DataError> {
     let expected = "the weight of a query (a finite number of at least 0)";
-    exactly(data, "query_weights", queries, expected, weight, |path, weights, data| DataError::QueryWeights {
-        path,
-        weights,
-        data,
-        queries,
-    })
+    let wrong_count = |path, weights, data| DataError::QueryWeights { path, weights, data, queries };
+    exactly(data, "query_weights", queries, expected, weight, wrong_count)
 }
 
 /// Reads the weights of the documents of `data`. The file must hold exactly `documents` weights.
 pub(super) fn weights_of_documents(data: &Path, documents: usize) -> Result<Vec<f32>, DataError> {
     let expected = "the weight of a document (a finite number of at least 0)";
-    exactly(data, "weight", documents, expected, weight, |path, weights, data| DataError::DocumentWeights {
-        path,
-        weights,
-        data,
-        documents,
-    })
+    let wrong_count = |path, weights, data| DataError::DocumentWeights { path, weights, data, documents };
+    exactly(data, "weight", documents, expected, weight, wrong_count)
 }
 
 /// Reads the positions of the documents of `data`. The file must hold exactly `documents` positions, each of them text
 /// without a line end.
 pub(super) fn positions_of_documents(data: &Path, documents: usize) -> Result<Vec<String>, DataError> {
     let text = |field: &str| Some(field.to_owned());
-    exactly(data, "position", documents, "a position (text)", text, |path, positions, data| DataError::Positions {
-        path,
-        positions,
-        data,
-        documents,
-    })
+    let wrong_count = |path, positions, data| DataError::Positions { path, positions, data, documents };
+    exactly(data, "position", documents, "a position (text)", text, wrong_count)
 }

@@ -14,6 +14,7 @@
 //! [`generate`](SynthConfig::generate) gives the same dataset as reading the text of [`write`](SynthConfig::write).
 //! Bytes may differ between platforms whose mathematical functions round differently.
 
+mod config;
 mod traits;
 
 use std::io::Write;
@@ -21,8 +22,6 @@ use std::ops::Range;
 
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use serde::{Deserialize, Serialize};
-use traits::{World, bell};
 
 #[cfg(feature = "columnar")]
 use super::columnar::TableWriter;
@@ -34,57 +33,9 @@ use crate::parallel;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;
-
-/// The function that determines the labels of documents, before noise is added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HiddenScorer {
-    /// Sums, products and quadratic functions of traits.
-    #[default]
-    Smooth,
-    /// A sum of step functions of single traits and of pairs of traits, as in an ensemble of trees.
-    Steps,
-    /// Sums and products of traits, minus a penalty for a document that resembles a better document in its list.
-    Listwise,
-}
-
-/// Options of the generator.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SynthConfig {
-    /// The number of queries. Default: 1,000.
-    pub queries: usize,
-    /// The number of features. Default: 136.
-    pub features: usize,
-    /// The seed of all random numbers. Default: 1.
-    pub seed: u64,
-    /// The median of the list lengths, before they are limited. Default: 105.
-    pub median_length: f64,
-    /// The standard deviation of the logarithm of the list lengths. Default: 0.5.
-    pub length_deviation: f64,
-    /// The length of the longest list. Default: 1,251, as in MSLR-WEB30K.
-    pub max_length: usize,
-    /// The standard deviation of the label noise; the standard deviation of the hidden scores is about 1.6. Default:
-    /// 0.8.
-    pub noise: f64,
-    /// The function that determines the labels of documents. Default: smooth.
-    pub scorer: HiddenScorer,
-}
-
-impl Default for SynthConfig {
-    fn default() -> Self {
-        Self {
-            queries: 1_000,
-            features: 136,
-            seed: 1,
-            median_length: 105.0,
-            length_deviation: 0.5,
-            max_length: 1_251,
-            noise: 0.8,
-            scorer: HiddenScorer::Smooth,
-        }
-    }
-}
+pub use config::{HiddenScorer, SynthConfig};
+use traits::World;
+pub use traits::label;
 
 /// The largest number of queries; no disk could hold a larger set.
 const MOST_QUERIES: usize = 1_000_000_000_000;
@@ -138,30 +89,8 @@ impl SynthConfig {
     /// than is free.
     pub fn generate(&self) -> Result<RankingDataset, DataError> {
         self.check()?;
-        self.ask_memory()?;
-        self.generate_part(0..self.queries)
-    }
-
-    /// Checks that enough memory is free for all queries.
-    ///
-    /// # Errors
-    /// Returns [`Refusal`] if the queries need more memory than is free.
-    pub(crate) fn ask_memory(&self) -> Result<(), Refusal> {
-        // Assumes that all queries have as many documents on average as the first ones.
-        let seen = self.queries.min(1000);
-        let of_seen: usize = (0..seen).map(|q| self.length(&mut self.random(q))).sum();
-        let documents = of_seen as f64 / seen as f64 * self.queries as f64;
-        let bytes = (documents * (4.0 * self.features as f64 + 4.0)) as u64;
-        let bytes = bytes.saturating_add(product([self.queries, PER_QUERY]));
-        let (queries, features) = (counted(self.queries, "query"), counted(self.features, "feature"));
-        let what = format!("a set of {queries}, about {documents:.0} documents of {features},");
-        Refusal::ask_memory("queries", what, bytes, "lower the number of queries, or of features")
-    }
-
-    /// Generates a range of the queries, counted from 0. The generated queries have the same identifiers as in the
-    /// whole set.
-    pub(crate) fn generate_part(&self, queries: Range<usize>) -> Result<RankingDataset, DataError> {
-        self.part(&World::new(self), queries)
+        ask_memory(self)?;
+        generate_part(self, 0..self.queries)
     }
 
     fn part(&self, world: &World, queries: Range<usize>) -> Result<RankingDataset, DataError> {
@@ -258,41 +187,7 @@ impl SynthConfig {
     /// # Errors
     /// Returns the same errors as [`write`](Self::write).
     pub fn write_part(&self, output: &mut impl Write, queries: Range<usize>) -> Result<u64, DataError> {
-        self.write_telling(output, queries, |_| {})
-    }
-
-    /// Writes queries as [`write_part`](Self::write_part) does, and reports how many have been written.
-    pub(crate) fn write_telling(
-        &self,
-        output: &mut impl Write,
-        queries: Range<usize>,
-        tell: impl Fn(usize),
-    ) -> Result<u64, DataError> {
-        self.check()?;
-        let world = World::new(self);
-        let lines = LineWriter::new(self.features);
-        let at_once = 4 * rayon::current_num_threads();
-        let mut texts: Vec<Vec<u8>> = vec![Vec::new(); at_once];
-        let (mut bytes, begun) = (0, queries.start);
-        for block in self.blocks(queries, at_once, CELLS) {
-            self.ask_block(&block)?;
-            let written = block.end - begun;
-            let texts = &mut texts[..block.len()];
-            parallel::for_each(texts.iter_mut().zip(block), |(text, q)| {
-                let query = self.query(&world, q);
-                text.clear();
-                for (label, row) in query.labels.iter().zip(query.millionths.chunks_exact(self.features)) {
-                    lines.push(text, *label, q + 1, row);
-                }
-            });
-            for text in texts {
-                output.write_all(text).map_err(DataError::of_output)?;
-                bytes += text.len() as u64;
-            }
-            tell(written);
-        }
-        output.flush().map_err(DataError::of_output)?;
-        Ok(bytes)
+        write_telling(self, output, queries, |_| {})
     }
 
     /// Checks that enough memory is free to write a block of a single query, because a query may be long. Blocks of
@@ -310,12 +205,6 @@ impl SynthConfig {
     /// Returns the random number generator of a query.
     fn random(&self, q: usize) -> ChaCha8Rng {
         ChaCha8Rng::seed_from_u64(seed_for(self.seed, "synth query", q as u64))
-    }
-
-    /// Draws the list length of a query from the first numbers of the query's random generator.
-    fn length(&self, random: &mut ChaCha8Rng) -> usize {
-        let length = self.median_length * (self.length_deviation * bell(random)).exp();
-        (length.round() as usize).clamp(1, self.max_length)
     }
 
     fn query(&self, world: &World, q: usize) -> Query {
@@ -341,13 +230,60 @@ impl SynthConfig {
     }
 }
 
-/// The shares of the labels below 1, below 2, below 3 and below 4. The labels 0 to 4 have the shares 0.52, 0.23, 0.19,
-/// 0.04 and 0.02.
-pub(super) const SHARES_BELOW: [f64; 4] = [0.52, 0.75, 0.94, 0.98];
+/// Checks that enough memory is free for all queries.
+///
+/// # Errors
+/// Returns [`Refusal`] if the queries need more memory than is free.
+pub fn ask_memory(config: &SynthConfig) -> Result<(), Refusal> {
+    // Assumes that all queries have as many documents on average as the first ones.
+    let seen = config.queries.min(1000);
+    let of_seen: usize = (0..seen).map(|q| config.length(&mut config.random(q))).sum();
+    let documents = of_seen as f64 / seen as f64 * config.queries as f64;
+    let bytes = (documents * (4.0 * config.features as f64 + 4.0)) as u64;
+    let bytes = bytes.saturating_add(product([config.queries, PER_QUERY]));
+    let (queries, features) = (counted(config.queries, "query"), counted(config.features, "feature"));
+    let what = format!("a set of {queries}, about {documents:.0} documents of {features},");
+    Refusal::ask_memory("queries", what, bytes, "lower the number of queries, or of features")
+}
 
-/// Returns the label for a number drawn uniformly from `[0, 1)`.
-pub fn label(draw: f64) -> u8 {
-    SHARES_BELOW.iter().filter(|&&below| draw >= below).count() as u8
+/// Generates a range of the queries, counted from 0. The generated queries have the same identifiers as in the
+/// whole set.
+pub fn generate_part(config: &SynthConfig, queries: Range<usize>) -> Result<RankingDataset, DataError> {
+    config.part(&World::new(config), queries)
+}
+
+/// Writes queries as [`SynthConfig::write_part`] does, and reports how many have been written.
+pub fn write_telling(
+    config: &SynthConfig,
+    output: &mut impl Write,
+    queries: Range<usize>,
+    tell: impl Fn(usize),
+) -> Result<u64, DataError> {
+    config.check()?;
+    let world = World::new(config);
+    let lines = LineWriter::new(config.features);
+    let at_once = 4 * rayon::current_num_threads();
+    let mut texts: Vec<Vec<u8>> = vec![Vec::new(); at_once];
+    let (mut bytes, begun) = (0, queries.start);
+    for block in config.blocks(queries, at_once, CELLS) {
+        config.ask_block(&block)?;
+        let written = block.end - begun;
+        let texts = &mut texts[..block.len()];
+        parallel::for_each(texts.iter_mut().zip(block), |(text, q)| {
+            let query = config.query(&world, q);
+            text.clear();
+            for (label, row) in query.labels.iter().zip(query.millionths.chunks_exact(config.features)) {
+                lines.push(text, *label, q + 1, row);
+            }
+        });
+        for text in texts {
+            output.write_all(text).map_err(DataError::of_output)?;
+            bytes += text.len() as u64;
+        }
+        tell(written);
+    }
+    output.flush().map_err(DataError::of_output)?;
+    Ok(bytes)
 }
 
 /// Writes lines with a fixed number of features.
@@ -443,7 +379,7 @@ mod tests {
         assert!(blocks.iter().all(|block| block.len() == 1 || cells(block) <= 40_000));
         for block in blocks.into_iter().chain(std::iter::once(0..30)) {
             let queries: Vec<usize> = block.clone().collect();
-            assert_eq!(config.generate_part(block).unwrap(), whole.select(&queries));
+            assert_eq!(generate_part(&config, block).unwrap(), whole.select(&queries));
         }
     }
 

@@ -10,8 +10,7 @@
 use chacha20::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
-use super::SHARES_BELOW;
-use super::{HiddenScorer, SynthConfig};
+use super::config::{HiddenScorer, SynthConfig, bell};
 use crate::seed::seed_for;
 
 /// The number of hidden traits.
@@ -23,14 +22,13 @@ const SHARED: f64 = 0.2;
 /// The number of documents drawn to determine the label thresholds.
 const CALIBRATION: usize = 20_000;
 
-/// Draws a bell-shaped variable as the sum of four uniform variables (Irwin-Hall). The variable has mean 0 and standard
-/// deviation 1, and lies within +-3.47. The variable is cheap to sample, and its bounded range keeps the printed
-/// feature values short.
-pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
-    let bits = random.next_u64();
-    let sum = (0..4).map(|part| (bits >> (16 * part)) & 0xffff).sum::<u64>();
-    // The variance of four uniform variables on [0, 1] is 1/3.
-    (sum as f64 / 65_535.0 - 2.0) * 3f64.sqrt()
+/// The shares of the labels below 1, below 2, below 3 and below 4. The labels 0 to 4 have the shares 0.52, 0.23, 0.19,
+/// 0.04 and 0.02.
+const SHARES_BELOW: [f64; 4] = [0.52, 0.75, 0.94, 0.98];
+
+/// Returns the label for a number drawn uniformly from `[0, 1)`.
+pub fn label(draw: f64) -> u8 {
+    SHARES_BELOW.iter().filter(|&&below| draw >= below).count() as u8
 }
 
 /// The value of a feature from the weighted sum `x` of its traits and noise, its `level`, the inverse document
