@@ -28,7 +28,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::learner::entry::LEARNERS;
+    use crate::learner::registry::LEARNERS;
     use crate::loss::registry::LOSSES;
     use crate::workbench::CONFIGURATION;
 

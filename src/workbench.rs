@@ -39,7 +39,9 @@ pub use crate::measure::name::{FAMILIES, MeasureFamily};
 /// The lists of losses and learners.
 pub mod registry {
     #[cfg(feature = "learners")]
-    pub use crate::learner::entry::{LEARNERS, LearnerEntry};
+    pub use crate::learner::entry::LearnerEntry;
+    #[cfg(feature = "learners")]
+    pub use crate::learner::registry::LEARNERS;
     pub use crate::loss::entry::LossEntry;
     pub use crate::loss::registry::{LOSSES, find};
 }
@@ -190,12 +192,6 @@ pub fn joined(params: crate::json::Map) -> LossSpec {
     LossSpec::joined(params)
 }
 
-/// Returns the refusal. If the unknown key is a column role in other systems, such as `position`, the message says that
-/// no column is read for it.
-pub fn name_unread(refusal: Refusal) -> Refusal {
-    Columns::name_unread(refusal)
-}
-
 /// Opens text to be read, and decompresses it if it is compressed by gzip.
 ///
 /// # Errors
@@ -304,24 +300,12 @@ pub use crate::ranker::model::predict_together;
 /// Private items of learners that the command needs.
 #[cfg(feature = "learners")]
 pub mod learner {
-    use crate::json::Map;
-    use crate::learner::entry::LearnerEntry;
     use crate::learner::gradient::Precision;
-    use crate::learner::{Parts, StopReason};
 
-    pub use crate::learner::entry::{Fitting, FittingData};
+    pub use crate::learner::entry::{Fitting, FittingData, fitting};
     pub use crate::learner::gradient::log::LOG_FILE;
+    pub use crate::learner::shared::context::in_words;
     pub use crate::learner::shared::rounds::STATE_FILE;
-
-    /// Returns the defaults that suit the given scorer, loss and data, or the usual defaults for invalid parameters.
-    pub fn fitting(entry: &LearnerEntry, params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
-        entry.fitting(params, parts, data)
-    }
-
-    /// Says in words why a fit stopped.
-    pub fn in_words(stop: StopReason) -> &'static str {
-        stop.in_words()
-    }
 
     /// Returns the name of a precision, as written in a configuration.
     pub fn precision_name(precision: Precision) -> &'static str {

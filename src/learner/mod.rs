@@ -32,6 +32,7 @@ pub mod gradient;
 pub mod permu_rank;
 pub mod rank_boost;
 pub mod rank_svm;
+pub(crate) mod registry;
 pub mod regression;
 pub(crate) mod shared;
 pub mod smooth_rank;
@@ -41,8 +42,11 @@ pub mod svm_map;
 mod testing;
 
 pub use ada_rank::BOUND;
-pub use entry::{Parts, RankingLearner, build};
+pub use entry::{Parts, RankingLearner};
 pub use error::LearnerError;
-pub use shared::context::{FitContext, Fitted, Importance, Interrupt, Job, Progress, Round, Selection, StopReason};
+pub use registry::build;
+pub use shared::context::{
+    FitContext, Fitted, Importance, Interrupt, Job, PositionFactor, Progress, Round, Selection, StopReason,
+};
 pub use shared::judge::{EXACT_LEARNABLE, SURROGATE};
-pub use shared::position::{PositionConfig, PositionFactor};
+pub use shared::position::PositionConfig;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::fit::{Member, WeakRankers, checked, measured};
+use super::weak::{Member, WeakRankers, checked, measured};
 use super::{AdaRankConfig, Directions};
 use crate::data::RankingDataset;
 use crate::data::shards::own;

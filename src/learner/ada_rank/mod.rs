@@ -33,6 +33,7 @@ mod fit;
 mod scorer;
 #[cfg(test)]
 mod tests;
+mod weak;
 
 pub use fit::BOUND;
 

@@ -18,7 +18,7 @@ use rand::distr::weighted::WeightedIndex;
 use rand::prelude::Distribution;
 use serde::{Deserialize, Serialize};
 
-use super::fit::{Member, WeakRankers};
+use super::weak::{Member, WeakRankers};
 use super::{AdaRankConfig, Emphasis, NAME, WeakScorer};
 use crate::data::batch::BatchPlannerConfig;
 use crate::data::{BatchPlanner, RankingBatch, RankingDataset};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::linear::LinearBound;
 use super::network::NetworkBound;
-use super::working_sets::WorkingSets;
+use super::working_sets::{Bound, WorkingSets};
 use super::{NAME, PermuRank, PermuRankConfig};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
@@ -15,7 +15,6 @@ use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Job, Selection, StopReason};
 use crate::learner::shared::cost_path::solution;
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
-use crate::learner::solver::Solved;
 use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 use crate::seed::seed_for;
@@ -166,22 +165,4 @@ impl RankingLearner for PermuRank {
             }
         }
     }
-}
-
-/// A scorer that can minimize the bound over given working sets of permutations.
-pub(super) trait Bound {
-    /// Returns the parameters from which the fit at every cost starts.
-    fn start(&self) -> Vec<f64>;
-
-    /// Prepares for a new cost, by forgetting the permutations for the previous cost.
-    fn begin(&mut self, sets: &WorkingSets);
-
-    /// Minimizes the bound over the working sets, starting from the parameters `start`.
-    fn minimize(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String>;
-
-    /// Returns the score of every document for the given parameters.
-    fn scores(&self, parameters: &[f64], data: &RankingDataset) -> Vec<f64>;
-
-    /// Returns the model with the given parameters.
-    fn model(&self, parameters: &[f64]) -> Model;
 }

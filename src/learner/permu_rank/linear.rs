@@ -3,8 +3,7 @@
 
 use super::PermuRankConfig;
 use super::bounds::{PairAggregation, TypeTwoLoss};
-use super::fit::Bound;
-use super::working_sets::{Query, WorkingSets};
+use super::working_sets::{Bound, Query, WorkingSets};
 use crate::data::RankingDataset;
 use crate::learner::shared::context::Job;
 use crate::learner::shared::share::{linear_model, linear_scores};

@@ -4,8 +4,7 @@
 //! lowest objective of all steps.
 
 use super::PermuRankConfig;
-use super::fit::Bound;
-use super::working_sets::WorkingSets;
+use super::working_sets::{Bound, WorkingSets};
 use crate::data::{RankingBatch, RankingDataset};
 use crate::learner::shared::context::Job;
 use crate::learner::shared::flat_scorer::FlatScorer;

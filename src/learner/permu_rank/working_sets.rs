@@ -1,4 +1,4 @@
-//! The working sets of all queries, to which each round adds permutations.
+//! The working sets of all queries, to which each round adds permutations, and what a scorer does with them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,9 +11,11 @@ use crate::data::RankingDataset;
 use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::checks;
 use crate::learner::shared::context::Selection;
+use crate::learner::solver::Solved;
 use crate::measure::convention::NegativeLabel;
 use crate::measure::{Convention, Measure, Ranking, Ties};
 use crate::parallel;
+use crate::ranker::Model;
 
 /// A query for which an imperfect permutation exists, with its working sets.
 #[derive(Clone)]
@@ -130,6 +132,24 @@ fn levels(labels: &[f32], measure: Measure, convention: &Convention) -> Vec<u32>
     distinct.sort_by(f64::total_cmp);
     distinct.dedup();
     seen.iter().map(|value| distinct.partition_point(|other| other < value) as u32).collect()
+}
+
+/// A scorer that can minimize the bound over given working sets of permutations.
+pub(super) trait Bound {
+    /// Returns the parameters from which the fit at every cost starts.
+    fn start(&self) -> Vec<f64>;
+
+    /// Prepares for a new cost, by forgetting the permutations for the previous cost.
+    fn begin(&mut self, sets: &WorkingSets);
+
+    /// Minimizes the bound over the working sets, starting from the parameters `start`.
+    fn minimize(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String>;
+
+    /// Returns the score of every document for the given parameters.
+    fn scores(&self, parameters: &[f64], data: &RankingDataset) -> Vec<f64>;
+
+    /// Returns the model with the given parameters.
+    fn model(&self, parameters: &[f64]) -> Model;
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::rounds::Rounds;
 use crate::learner::shared::{checks, cost_path};
 use crate::learner::solver::cutting_plane;
-use risk::PairRisk;
+use risk::{PairRisk, PairWeighting};
 
 const NAME: &str = "rank_svm";
 
@@ -52,17 +52,6 @@ pub(crate) enum RankSvmLoss {
     Hinge,
     /// The squared hinge `max(0, 1 - t)^2`, minimized by truncated Newton steps, which are faster.
     SquaredHinge,
-}
-
-/// How much each pair of documents counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum PairWeighting {
-    /// Every pair weighs 1.
-    #[default]
-    Pair,
-    /// Each of the `m` queries has a total weight of `1 / m`, divided equally among its pairs.
-    Query,
 }
 
 /// The configuration of RankSVM. A checked configuration is the learner.

@@ -2,12 +2,24 @@
 
 use std::ops::Range;
 
-use super::PairWeighting;
+use serde::{Deserialize, Serialize};
+
 use super::pairs::{Active, Levels};
 use crate::data::RankingDataset;
 use crate::learner::shared::share::Share;
 use crate::learner::solver::cutting_plane::Risk;
 use crate::parallel;
+
+/// How much each pair of documents counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PairWeighting {
+    /// Every pair weighs 1.
+    #[default]
+    Pair,
+    /// Each of the `m` queries has a total weight of `1 / m`, divided equally among its pairs.
+    Query,
+}
 
 struct Query {
     /// The indices of the query's documents, counted from the first document of this process.

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
-use super::position::PositionFactor;
 use crate::data::RankingDataset;
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
@@ -185,16 +184,14 @@ pub enum StopReason {
     Interrupted,
 }
 
-impl StopReason {
-    /// Returns the reason in words.
-    pub(crate) fn in_words(self) -> &'static str {
-        match self {
-            Self::Completed => "all rounds done",
-            Self::Converged => "converged",
-            Self::EarlyStopped => "stopped early",
-            Self::NotConverged => "not converged",
-            Self::Interrupted => "interrupted",
-        }
+/// Says in words why a fit stopped.
+pub fn in_words(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Completed => "all rounds done",
+        StopReason::Converged => "converged",
+        StopReason::EarlyStopped => "stopped early",
+        StopReason::NotConverged => "not converged",
+        StopReason::Interrupted => "interrupted",
     }
 }
 
@@ -206,6 +203,17 @@ pub struct Importance {
     pub gain: Vec<f64>,
     /// For each feature, the number of splits on this feature.
     pub splits: Vec<usize>,
+}
+
+/// The factor that a fit found for a position, with the number of training documents there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PositionFactor {
+    /// The name of the position.
+    pub position: String,
+    /// The number of training documents at the position.
+    pub documents: usize,
+    /// What training added to the scores of documents at this position.
+    pub factor: f64,
 }
 
 /// The result of a fit: the model and the history of all rounds.

@@ -7,10 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use serde::{Deserialize, Serialize};
-
 use super::checks::{not_negative, parameter};
-use super::context::Job;
+use super::context::{Job, PositionFactor};
 use crate::data::{Positions, RankingDataset};
 use crate::json::tagged;
 use crate::learner::error::Result;
@@ -42,17 +40,6 @@ impl PositionConfig {
         let Self::Additive { l2 } = *self;
         l2
     }
-}
-
-/// The factor that a fit found for a position, with the number of training documents there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PositionFactor {
-    /// The name of the position.
-    pub position: String,
-    /// The number of training documents at the position.
-    pub documents: usize,
-    /// What training added to the scores of documents at this position.
-    pub factor: f64,
 }
 
 /// Returns the factors in the order of their positions, given one value for each name. Positions that are whole numbers

@@ -23,9 +23,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::checks;
-use super::context::{Fitted, Importance, Job, Round, StopReason};
+use super::context::{Fitted, Importance, Job, PositionFactor, Round, StopReason};
 use super::judge::{Judge, SurrogateValue};
-use super::position::PositionFactor;
 use crate::atomic_file;
 use crate::data::RankingDataset;
 use crate::json::{self, Value};

@@ -16,8 +16,13 @@ use crate::learner::shared::context::{Fitted, Job, StopReason};
 use crate::learner::shared::gains::{balanced_weights, start_gain, start_gains};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::normal_equations::NormalEquations;
+use crate::loss::MseGainConfig;
 use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
+
+/// The maximum number of steps of the regression, as a multiple of the maximum for one sigma. More steps are allowed
+/// because the regression starts from random weights.
+const REGRESSION_STEPS: usize = 5;
 
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -47,6 +52,15 @@ impl SmoothRank {
             return Err(LearnerError::solver(NAME, reason));
         }
         Ok(solution.weights)
+    }
+
+    /// Returns the weights with which a scorer of any kind predicts the gains best in the least-squares sense, from
+    /// which its fit starts. The minimization starts from the initial weights of the scorer.
+    fn regression(&self, objective: &NetworkObjective) -> Result<Vec<f64>> {
+        let loss = MseGainConfig::new().with_gain(start_gain(&*self.loss.built)).init()?;
+        let initial = objective.network.parameters();
+        let config = SmoothRankConfig { steps: REGRESSION_STEPS * self.config.steps, ..self.config.clone() };
+        Ok(descent::minimize(objective, &loss, config.start_lambda, &initial, &initial, &config)?.weights)
     }
 }
 
@@ -143,8 +157,7 @@ impl RankingLearner for SmoothRank {
         };
         if !matches!(self.scorer, ScorerConfig::Linear(_)) {
             let objective = NetworkObjective::new(&self.scorer, job)?;
-            let center = objective.regression(start_gain(&*self.loss.built), &self.config)?;
-            return anneal(&objective, &center);
+            return anneal(&objective, &self.regression(&objective)?);
         }
         let Job { train, validation, context } = job;
         let objective = match self.config.kernel_components {

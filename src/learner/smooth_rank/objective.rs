@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use burn::tensor::{DType, Device};
 
+use super::NAME;
 use super::kernel::KernelMap;
-use super::{NAME, SmoothRankConfig, descent};
 use crate::data::batch::{BatchPlannerConfig, Keep};
 use crate::data::shards::own;
 use crate::data::{BatchPlanner, RankingBatch, RankingDataset};
@@ -17,8 +17,7 @@ use crate::learner::shared::flat_loss::FlatLoss;
 use crate::learner::shared::flat_scorer::FlatScorer;
 use crate::learner::shared::rounds::Set;
 use crate::learner::shared::share::{Share, linear_model};
-use crate::loss::{MseGainConfig, RankingLoss, Reduction};
-use crate::measure::Gain;
+use crate::loss::{RankingLoss, Reduction};
 use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 use crate::seed::seed_for;
@@ -83,13 +82,10 @@ impl Objective for LinearObjective<'_> {
 
 /// The maximum number of document positions in one batch, including padding.
 const CELLS: usize = 1 << 14;
-/// The maximum number of steps of the regression, as a multiple of the maximum for one sigma. More steps are allowed
-/// because the regression starts from random weights.
-const REGRESSION_STEPS: usize = 5;
 
 /// The objective for a scorer of any kind.
 pub(super) struct NetworkObjective<'a> {
-    network: FlatScorer,
+    pub(super) network: FlatScorer,
     /// The batches that this process computes.
     batches: Vec<RankingBatch>,
     job: Job<'a>,
@@ -108,16 +104,6 @@ impl<'a> NetworkObjective<'a> {
         let own = &plan[own(plan.len(), train.group())];
         let batches = own.iter().map(|queries| RankingBatch::assemble(train, queries, &training)).collect();
         Ok(Self { network, batches, job })
-    }
-
-    /// Returns the weights with which the scorer predicts the gains best in the least-squares sense. The minimization
-    /// starts from the initial weights of the scorer. SmoothRank starts from the returned weights. (If the scorer is
-    /// linear, it starts from the ridge regression.)
-    pub(super) fn regression(&self, gain: Gain, config: &SmoothRankConfig) -> Result<Vec<f64>> {
-        let loss = MseGainConfig::new().with_gain(gain).init()?;
-        let initial = self.network.parameters();
-        let config = SmoothRankConfig { steps: REGRESSION_STEPS * config.steps, ..config.clone() };
-        Ok(descent::minimize(self, &loss, config.start_lambda, &initial, &initial, &config)?.weights)
     }
 }
 

@@ -5,10 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::memory;
-use crate::parallel;
 use crate::refusal::Refusal;
 use crate::text::counted;
+use crate::{memory, parallel};
 
 /// The weights and the intercept that solve a ridge regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -21,7 +21,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
-use crate::learner::error::Result;
+use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::context::{Fitted, Job};
 use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::rounds::Rounds;
@@ -73,7 +73,12 @@ impl RankingLearner for SvmMapConfig {
 
     fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
-        let risk = ApRisk::new(job.train)?;
+        let risk = ApRisk::new(job.train);
+        if risk.count == 0.0 {
+            let reason = "no training query has both relevant (label 1 or more) and irrelevant (label 0) documents, so \
+                          average precision cannot be learned: check the labels, or choose another learner";
+            return Err(LearnerError::data(NAME, reason));
+        }
         let risk = |weights: &[f64]| risk.at(weights);
         cost_path::fit(rounds, self, self.c.values(), |cost, start| {
             cutting_plane::minimize(cost, start, &risk, self.tolerance, self.max_steps, &|| job.interrupted())

@@ -15,9 +15,7 @@
 //! is, they get a common value. This is exact because the sums are concave in `a_k`. Harmonic numbers and prefix sums
 //! of the scores give the sum of `g` over a pool in O(1). Apart from sorting, a query costs O(R log I).
 
-use super::NAME;
 use crate::data::RankingDataset;
-use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::share::Share;
 use crate::learner::solver::cutting_plane::Risk;
 use crate::learner::solver::descending;
@@ -36,11 +34,11 @@ pub(super) struct ApRisk<'a> {
     /// The queries of this process that have both relevant and irrelevant documents.
     queries: Vec<Query>,
     /// The number of queries, of the whole group, that have both relevant and irrelevant documents.
-    count: f64,
+    pub(super) count: f64,
 }
 
 impl<'a> ApRisk<'a> {
-    pub(super) fn new(data: &'a RankingDataset) -> Result<Self> {
+    pub(super) fn new(data: &'a RankingDataset) -> Self {
         let share = Share::new(data);
         let first = share.documents().start;
         let of_query = |query: usize| {
@@ -51,12 +49,7 @@ impl<'a> ApRisk<'a> {
         let has_both = |query: &Query| !query.relevant.is_empty() && !query.irrelevant.is_empty();
         let queries: Vec<Query> = share.queries.clone().map(of_query).filter(has_both).collect();
         let count: f64 = share.gather(vec![queries.len() as f64]).iter().sum();
-        if count == 0.0 {
-            let reason = "no training query has both relevant (label 1 or more) and irrelevant (label 0) documents, so \
-                          average precision cannot be learned: check the labels, or choose another learner";
-            return Err(LearnerError::data(NAME, reason));
-        }
-        Ok(Self { share, queries, count })
+        Self { share, queries, count }
     }
 
     pub(super) fn at(&self, weights: &[f64]) -> Risk {
