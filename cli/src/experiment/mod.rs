@@ -24,16 +24,15 @@ mod teacher;
 mod train_run;
 
 pub(crate) use agreement::agree;
-pub(crate) use config::ConfigError;
+pub(crate) use config::{ConfigError, from_toml, without_nulls, written_value};
 pub use config::{DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, Rung};
-pub(crate) use config::{from_toml, without_nulls, written_value};
 pub(crate) use cross_validation::format_of;
 pub use cross_validation::{CrossValidationOptions, JobEvent, KEPT, Keep, KeptRun, Part, PartDone, PlannedFits};
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedQuery};
 pub use fit::{Fit, FitOptions, MemberReport, fit, fit_in_place, linear_weights};
-pub(crate) use folder::{CARD, DEVICES, RUN_FILES, STUDY, is_run, json_bytes, put_right, write_page};
+pub(crate) use folder::{CARD, DEVICES, RUN_FILES, STUDY, is_run, json_bytes, put_right, ranker_file, write_page};
 pub use folder::{Claim, Identity, JOBS, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind};
 pub use record::{
     CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures,
@@ -42,6 +41,5 @@ pub use record::{
 pub use refit::Chosen;
 pub use split::Split;
 pub(crate) use split::moved_in_words;
-pub(crate) use start::ranker_file;
 pub(crate) use train_run::add_page;
 pub use train_run::{Destination, FinishedRun, TrainRun};

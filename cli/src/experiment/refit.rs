@@ -119,12 +119,8 @@ impl ExperimentConfig {
         let by = [self.data.split.as_ref().map(|split| &split.by), self.cv.split.as_ref().map(|split| &split.by)];
         let (SplitBy::Group(name) | SplitBy::Time(name)) = by.into_iter().flatten().next()? else { return None };
         let Columns { label, query, id, weight, teacher, position, drop, .. } = &self.data.columns;
-        let is_named = [label, query, id, weight, teacher, position]
-            .into_iter()
-            .flatten()
-            .chain(drop)
-            .any(|column| column == name);
-        (!is_named).then(|| name.clone())
+        let mut named = [label, query, id, weight, teacher, position].into_iter().flatten().chain(drop);
+        (!named.any(|column| column == name)).then(|| name.clone())
     }
 }
 

@@ -1,40 +1,18 @@
 //! The saved ranker from which a fit starts.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use burn_rank::data::NormalizerKind;
-use burn_rank::ranker::{Ranker, RankerError};
+use burn_rank::ranker::Ranker;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::counted;
 
 use super::config::{Experiment, ExperimentConfig, refusal_of};
 use super::error::ExperimentError;
-use super::folder::{Claim, RANKER, START, put_right, successor_file};
+use super::folder::{Claim, RANKER, START, ranker_file, successor_file};
 use super::split::Split;
-
-/// Returns the path of a ranker's file. If the given path is the folder of a `train` run, returns the path of the
-/// ranker in it.
-///
-/// # Errors
-/// Returns [`RankerError::File`] if the folder contains no ranker. Also returns any
-/// [`OutputError`](super::error::OutputError) from [`put_right`].
-pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
-    put_right(path)?;
-    if !path.is_dir() {
-        return Ok(path.to_path_buf());
-    }
-    let file = path.join(RANKER);
-    // An error of the system does not mean that the file is absent.
-    if matches!(file.try_exists(), Ok(false)) {
-        let words = format!("no {RANKER} here, expected a saved ranker or the folder of a `train` run");
-        let source = io::Error::new(io::ErrorKind::NotFound, words);
-        return Err(RankerError::File { path: path.to_path_buf(), source }.into());
-    }
-    Ok(file)
-}
 
 impl Experiment {
     /// Rejects a ranker that the learner cannot continue. Also rejects a ranker with another number of features than

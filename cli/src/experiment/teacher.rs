@@ -15,7 +15,7 @@ use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{counted, shortened};
 use burn_rank::workbench::{self, FileKind, Like, read_like};
 
-use super::start::ranker_file;
+use super::folder::ranker_file;
 
 /// The configuration key of a teacher.
 const KEY: &str = "data.teacher";

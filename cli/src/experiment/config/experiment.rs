@@ -26,9 +26,10 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{ConfigError, Document, check_writable};
 use super::grid::section_of;
-use super::members::{MemberConfig, Standardize, has_members};
 use super::search::SearchConfig;
-use super::sections::{CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy};
+use super::sections::{
+    CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, MemberConfig, SplitBy, Standardize,
+};
 
 /// The configuration of one experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -123,8 +124,7 @@ impl Experiment {
     /// # Errors
     /// Returns a [`LearnerError`] that names the invalid parameter.
     pub(crate) fn new(config: ExperimentConfig) -> Result<Self, LearnerError> {
-        let written = Arc::new(config.clone());
-        Self::build(config, written)
+        Self::build(config.clone(), Arc::new(config))
     }
 
     /// Builds the learner of a configuration, which settings of a grid change in its form `written`.
@@ -162,13 +162,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    fn read(document: &Document) -> Result<Self, Refusal> {
-        if has_members(document) {
-            return Self::of_members(document, Self::read);
-        }
-        if document.has("standardize") {
-            return Err(Refusal::fault("standardize", "requires [[members]] or several learner.seeds of `gradient`"));
-        }
+    /// Decodes a document without members.
+    pub(super) fn read_one(document: &Document) -> Result<Self, Refusal> {
         let mut config: ExperimentConfig = document.decode().map_err(advise)?;
         if config.name.is_empty() {
             config.name = document.stem();
@@ -186,8 +181,7 @@ impl Experiment {
         if config.measure.round == Some(0) {
             return Err(Refusal::new("measure.round", 0, "at least 1"));
         }
-        let written = Arc::new(config.clone());
-        Self::completed(config, written, document)
+        Self::completed(config.clone(), Arc::new(config), document)
     }
 
     /// Fills in what the document leaves out, builds the learner, and checks what the learner takes.

@@ -94,9 +94,7 @@ impl ExperimentConfig {
             epochs.unwrap_or_default()
         ))
     }
-}
 
-impl ExperimentConfig {
     /// Returns the configuration as a JSON object, with the defaults of the learner and the loss filled in. Parameters
     /// are sorted by name, so equal configurations have equal text. Keys whose values depend on the data are left out.
     pub fn resolved(&self) -> Value {

@@ -1,64 +1,14 @@
 //! `[[members]]`: the rankers of an ensemble, each with its own learner, loss, scorer and normalizer. The
 //! seeds of a network (`learner.seeds`) are members that differ only in their seeds.
 
-use burn_rank::data::NormalizerKind;
-use burn_rank::json::{Map, Value, from_value};
-use burn_rank::loss::LossSpec;
+use burn_rank::json::{Value, from_value};
 use burn_rank::refusal::Refusal;
-use burn_rank::scorer::ScorerConfig;
 use burn_rank::workbench::json::json;
-use serde::{Deserialize, Serialize};
 
 use super::document::Document;
 use super::experiment::{Experiment, ExperimentConfig};
 use super::grid::SECTIONS;
-
-/// One of `[[members]]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MemberConfig {
-    /// The name in messages and reports; by default the kind of the learner and the number of the member.
-    #[serde(default)]
-    pub name: String,
-    /// The weight of the member's standardized scores.
-    #[serde(default = "one")]
-    pub weight: f64,
-    /// The number of the round whose model is kept, in place of the best round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub round: Option<usize>,
-    /// The normalizer of the member.
-    #[serde(default)]
-    pub normalizer: NormalizerKind,
-    /// The scorer of the member.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scorer: Option<ScorerConfig>,
-    /// The loss of the member.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<LossSpec>,
-    /// The learner of the member.
-    pub learner: Map,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-/// How the scores of members are standardized.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standardize {
-    /// To mean 0 and deviation 1 over the documents of a query.
-    #[default]
-    Query,
-    /// By one constant for each member, its mean deviation over the validation queries.
-    Fixed,
-}
-
-impl Standardize {
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
+use super::sections::MemberConfig;
 
 /// The largest number of seeds of a network.
 const MOST_SEEDS: usize = 1000;
@@ -73,16 +23,20 @@ struct Written {
 }
 
 impl Experiment {
-    /// Reads a document with `[[members]]` or with several seeds of a network, each of which is a member. `read` reads
-    /// the document of one member.
-    pub(super) fn of_members(
-        document: &Document,
-        read: impl Fn(&Document) -> Result<Self, Refusal>,
-    ) -> Result<Self, Refusal> {
-        let written = written(document)?;
+    /// Reads a document. Each of `[[members]]` is read as an experiment, and so is each of several seeds of a network.
+    pub(super) fn read(document: &Document) -> Result<Self, Refusal> {
         let has_members = document.has("members");
+        let is_network = document.value("learner").get("kind").and_then(Value::as_str) == Some(NETWORK);
+        if !has_members && !(is_network && document.has("learner.seeds")) {
+            if document.has("standardize") {
+                let fault = "requires [[members]] or several learner.seeds of `gradient`";
+                return Err(Refusal::fault("standardize", fault));
+            }
+            return Self::read_one(document);
+        }
+        let written = written(document)?;
         if let ([only], false) = (&written[..], has_members) {
-            return read(&document.of_member(sections(&only.table), None)?);
+            return Self::read_one(&document.of_member(sections(&only.table), None)?);
         }
         let (others, next_to) = match has_members {
             true => (&SECTIONS[..], "[[members]], each of which is fitted by itself"),
@@ -103,7 +57,8 @@ impl Experiment {
             if !(0.0..=f64::MAX).contains(&member.weight) {
                 return Err(Refusal::new(format!("{}.weight", of.key), member.weight, "a finite number, at least 0"));
             }
-            let mut experiment = read(&document.of_member(sections(&of.table), member.round)?).map_err(place)?;
+            let mut experiment =
+                Self::read_one(&document.of_member(sections(&of.table), member.round)?).map_err(place)?;
             if member.name.is_empty() || of.is_of_seeds {
                 let name = if member.name.is_empty() { experiment.learner_kind() } else { member.name.as_str() };
                 member.name = format!("{name}-{}", number + 1);
@@ -178,12 +133,6 @@ fn without_seeds(table: &mut Value) -> Result<usize, Refusal> {
 
 /// The learner of networks.
 const NETWORK: &str = "gradient";
-
-/// Returns whether a document is one of members: `[[members]]`, or a network with a number of seeds.
-pub(super) fn has_members(document: &Document) -> bool {
-    let is_network = document.value("learner").get("kind").and_then(Value::as_str) == Some(NETWORK);
-    document.has("members") || is_network && document.has("learner.seeds")
-}
 
 impl ExperimentConfig {
     /// Writes the members into a resolved configuration, each with its defaults filled in.

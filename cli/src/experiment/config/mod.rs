@@ -17,8 +17,7 @@ pub(crate) use document::{from_toml, written_value};
 pub(super) use experiment::refusal_of;
 pub use experiment::{Experiment, ExperimentConfig};
 pub(crate) use fitting::without_nulls;
-pub use members::Standardize;
 pub use search::{Rung, SearchConfig};
 pub use sections::{
-    CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy, SplitConfig, SyntheticConfig,
+    CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy, SplitConfig, Standardize, SyntheticConfig,
 };

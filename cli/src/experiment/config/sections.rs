@@ -4,11 +4,13 @@ use std::fmt;
 use std::path::PathBuf;
 
 use burn_rank::data::letor::{Missing, ReadOptions, Weights};
-use burn_rank::data::{Columns, SynthConfig};
+use burn_rank::data::{Columns, NormalizerKind, SynthConfig};
+use burn_rank::json::Map;
+use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::refusal::Refusal;
-use burn_rank::workbench::KeyColumn;
-use burn_rank::workbench::{ByteSize, HiddenScorer};
+use burn_rank::scorer::ScorerConfig;
+use burn_rank::workbench::{ByteSize, HiddenScorer, KeyColumn};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -209,6 +211,53 @@ impl Default for SyntheticConfig {
             seed: generator.seed,
             scorer: generator.scorer,
         }
+    }
+}
+
+/// One of `[[members]]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemberConfig {
+    /// The name in messages and reports; by default the kind of the learner and the number of the member.
+    #[serde(default)]
+    pub name: String,
+    /// The weight of the member's standardized scores.
+    #[serde(default = "one")]
+    pub weight: f64,
+    /// The number of the round whose model is kept, in place of the best round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<usize>,
+    /// The normalizer of the member.
+    #[serde(default)]
+    pub normalizer: NormalizerKind,
+    /// The scorer of the member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scorer: Option<ScorerConfig>,
+    /// The loss of the member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossSpec>,
+    /// The learner of the member.
+    pub learner: Map,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// How the scores of members are standardized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standardize {
+    /// To mean 0 and deviation 1 over the documents of a query.
+    #[default]
+    Query,
+    /// By one constant for each member, its mean deviation over the validation queries.
+    Fixed,
+}
+
+impl Standardize {
+    pub(super) fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

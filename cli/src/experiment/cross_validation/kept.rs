@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use burn::tensor::Device;
 use burn_rank::data::trec::write_run;
@@ -17,92 +16,16 @@ use burn_rank::data::{DataError, RankingDataset};
 use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, mean};
 use burn_rank::ranker::Ranker;
 use burn_rank::refusal::Refusal;
-use burn_rank::workbench::text::{did_you_mean, nearest};
 use burn_rank::workbench::{ScoreRow, atomic_file, write_scores_as};
 
 use super::jobs::{Job, JobResult, Pass};
-use super::{CrossValidationOptions, PlannedFits};
+use super::{CrossValidationOptions, KEPT, PlannedFits, RANKERS, SCORES, kept_file};
 use crate::experiment::config::{Document, Experiment};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::folder::{CONFIG, RANKER, REPORT};
 use crate::experiment::record::{CrossValidationReport, Report, over_seeds};
 use crate::experiment::split::Split;
 use crate::experiment::teacher::Rows;
-
-/// The folder of the kept files, inside the folder of the run.
-pub const KEPT: &str = "kept";
-
-/// Which files to keep for each fold's selected fit, for every seed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Keep {
-    /// Whether to keep the rankers.
-    pub rankers: bool,
-    /// Whether to keep the scores of the test documents, one per line.
-    pub scores: bool,
-    /// Whether to keep the ranked test queries as a TREC run.
-    pub runs: bool,
-    /// Whether each fit saves its ranker for the file of all test scores, which is no kept file itself.
-    pub fold_scores: bool,
-}
-
-/// The endings of the names of kept files.
-pub(in crate::experiment) const RANKERS: &str = ".safetensors";
-pub(in crate::experiment) const SCORES: &str = ".scores.txt";
-/// All endings, in the order of the fields of [`Keep`].
-pub(in crate::experiment) const ENDINGS: [&str; 3] = [RANKERS, SCORES, ".run.txt"];
-
-impl Keep {
-    /// The words for the fields, in the order of the struct. [`from_str`](Self::from_str) reads the same words.
-    pub const NAMES: [&str; 3] = ["rankers", "scores", "runs"];
-
-    /// Returns whether any files are kept.
-    pub fn any(self) -> bool {
-        self.rankers || self.scores || self.runs
-    }
-
-    /// Returns whether each fit saves its ranker.
-    pub fn needs_rankers(self) -> bool {
-        self.any() || self.fold_scores
-    }
-
-    /// Returns the endings of the files to keep.
-    fn endings(self) -> impl Iterator<Item = &'static str> {
-        let asked = [self.rankers, self.scores, self.runs];
-        ENDINGS.into_iter().zip(asked).filter_map(|(ending, asked)| asked.then_some(ending))
-    }
-
-    /// Returns the files to keep for a fit, as paths relative to the folder of the run.
-    pub fn files(self, fold: usize, seed: u64) -> Vec<String> {
-        self.endings().map(|ending| kept_file(ending, fold, seed)).collect()
-    }
-}
-
-impl FromStr for Keep {
-    type Err = Refusal;
-
-    /// Reads words separated by commas, as in `rankers,scores`.
-    fn from_str(text: &str) -> Result<Self, Refusal> {
-        let mut keep = Self::default();
-        for word in text.split(',').map(str::trim) {
-            match word {
-                "rankers" => keep.rankers = true,
-                "scores" => keep.scores = true,
-                "runs" => keep.runs = true,
-                _ => {
-                    let near = did_you_mean(&nearest(word, Self::NAMES));
-                    let expected = format!("{}, separated by commas{near}", Self::NAMES.join(", "));
-                    return Err(Refusal::new("keep", format!("`{word}`"), expected));
-                }
-            }
-        }
-        Ok(keep)
-    }
-}
-
-/// Returns the path of a kept file with one of the [`ENDINGS`], relative to the folder of the run.
-pub(in crate::experiment) fn kept_file(ending: &str, fold: usize, seed: u64) -> String {
-    format!("{KEPT}/fold{fold}-seed{seed}{ending}")
-}
 
 impl PlannedFits<'_> {
     /// Keeps the files that the options ask for, and writes the file of all test scores. If a selected fit finished in
@@ -436,16 +359,6 @@ fn scores(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_say_what_is_kept() {
-        let keep: Keep = "scores, rankers".parse().unwrap();
-        assert_eq!(keep, Keep { rankers: true, scores: true, ..Keep::default() });
-        assert_eq!(keep.files(2, 7), ["kept/fold2-seed7.safetensors", "kept/fold2-seed7.scores.txt"]);
-        let message = "ranker".parse::<Keep>().unwrap_err().to_string();
-        assert!(message.contains("`ranker`") && message.ends_with("did you mean `rankers`?"), "{message}");
-        assert!("".parse::<Keep>().is_err());
-    }
 
     #[test]
     fn tags_have_no_blanks() {

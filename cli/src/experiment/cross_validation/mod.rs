@@ -6,16 +6,18 @@ mod kept;
 mod parts;
 mod summary;
 
+pub use kept::KeptRun;
 pub(crate) use kept::format_of;
-pub use kept::{KEPT, Keep, KeptRun};
 pub use parts::{Part, PartDone};
 
 use std::path::Path;
+use std::str::FromStr;
 
 use burn::tensor::Device;
 use burn_rank::learner::Interrupt;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::check_query;
+use burn_rank::workbench::text::{did_you_mean, nearest};
 
 use super::cautions::EmptyQueries;
 use super::config::candidates::Candidate;
@@ -26,7 +28,6 @@ use super::folder::OutputFolder;
 use super::record::CrossValidationReport;
 use super::refit::Chosen;
 use super::splits::{SplitContents, Splits};
-use jobs::JobResult;
 
 /// The events of a cross-validation, which come from several threads at once.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +54,81 @@ pub struct JobDone<'a> {
     pub selection: Option<f64>,
     /// The surrogate loss at the selected round, if the learner minimizes one.
     pub surrogate: Option<f64>,
+}
+
+/// The folder of the kept files, inside the folder of the run.
+pub const KEPT: &str = "kept";
+
+/// Which files to keep for each fold's selected fit, for every seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Keep {
+    /// Whether to keep the rankers.
+    pub rankers: bool,
+    /// Whether to keep the scores of the test documents, one per line.
+    pub scores: bool,
+    /// Whether to keep the ranked test queries as a TREC run.
+    pub runs: bool,
+    /// Whether each fit saves its ranker for the file of all test scores, which is no kept file itself.
+    pub fold_scores: bool,
+}
+
+/// The endings of the names of kept files.
+const RANKERS: &str = ".safetensors";
+const SCORES: &str = ".scores.txt";
+/// All endings, in the order of the fields of [`Keep`].
+const ENDINGS: [&str; 3] = [RANKERS, SCORES, ".run.txt"];
+
+impl Keep {
+    /// The words for the fields, in the order of the struct. [`from_str`](Self::from_str) reads the same words.
+    pub const NAMES: [&str; 3] = ["rankers", "scores", "runs"];
+
+    /// Returns whether any files are kept.
+    pub fn any(self) -> bool {
+        self.rankers || self.scores || self.runs
+    }
+
+    /// Returns whether each fit saves its ranker.
+    pub fn needs_rankers(self) -> bool {
+        self.any() || self.fold_scores
+    }
+
+    /// Returns the endings of the files to keep.
+    fn endings(self) -> impl Iterator<Item = &'static str> {
+        let asked = [self.rankers, self.scores, self.runs];
+        ENDINGS.into_iter().zip(asked).filter_map(|(ending, asked)| asked.then_some(ending))
+    }
+
+    /// Returns the files to keep for a fit, as paths relative to the folder of the run.
+    pub fn files(self, fold: usize, seed: u64) -> Vec<String> {
+        self.endings().map(|ending| kept_file(ending, fold, seed)).collect()
+    }
+}
+
+impl FromStr for Keep {
+    type Err = Refusal;
+
+    /// Reads words separated by commas, as in `rankers,scores`.
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let mut keep = Self::default();
+        for word in text.split(',').map(str::trim) {
+            match word {
+                "rankers" => keep.rankers = true,
+                "scores" => keep.scores = true,
+                "runs" => keep.runs = true,
+                _ => {
+                    let near = did_you_mean(&nearest(word, Self::NAMES));
+                    let expected = format!("{}, separated by commas{near}", Self::NAMES.join(", "));
+                    return Err(Refusal::new("keep", format!("`{word}`"), expected));
+                }
+            }
+        }
+        Ok(keep)
+    }
+}
+
+/// Returns the path of a kept file with one of the [`ENDINGS`], relative to the folder of the run.
+fn kept_file(ending: &str, fold: usize, seed: u64) -> String {
+    format!("{KEPT}/fold{fold}-seed{seed}{ending}")
 }
 
 /// The options of a cross-validation.
@@ -156,14 +232,19 @@ impl<'a> PlannedFits<'a> {
     pub fn run(&self, options: &CrossValidationOptions) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
         self.end(self.run_all(options)?, options)
     }
+}
 
-    /// Keeps the files that the options ask for, and makes the report from the results of all jobs.
-    fn end(
-        &self,
-        mut results: Vec<JobResult>,
-        options: &CrossValidationOptions,
-    ) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
-        self.keep_files(&mut results, options)?;
-        Ok((self.summarize(&results), self.best_of_all(&results)))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_say_what_is_kept() {
+        let keep: Keep = "scores, rankers".parse().unwrap();
+        assert_eq!(keep, Keep { rankers: true, scores: true, ..Keep::default() });
+        assert_eq!(keep.files(2, 7), ["kept/fold2-seed7.safetensors", "kept/fold2-seed7.scores.txt"]);
+        let message = "ranker".parse::<Keep>().unwrap_err().to_string();
+        assert!(message.contains("`ranker`") && message.ends_with("did you mean `rankers`?"), "{message}");
+        assert!("".parse::<Keep>().is_err());
     }
 }

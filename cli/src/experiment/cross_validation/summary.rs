@@ -6,17 +6,29 @@ use std::collections::BTreeMap;
 use burn_rank::json::Value;
 use burn_rank::workbench::ranker::Versions;
 
-use super::PlannedFits;
 use super::jobs::JobResult;
+use super::{CrossValidationOptions, PlannedFits};
 use crate::experiment::config::grid;
+use crate::experiment::error::ExperimentError;
 use crate::experiment::record::{
     CrossValidation, CrossValidationReport, FoldDetails, FoldResult, Measures, PerQuery, SearchReport, Trial, mean,
     over_seeds, standard_error,
 };
+use crate::experiment::refit::Chosen;
 
 impl PlannedFits<'_> {
+    /// Keeps the files that the options ask for, and makes the report from the results of all jobs.
+    pub(super) fn end(
+        &self,
+        mut results: Vec<JobResult>,
+        options: &CrossValidationOptions,
+    ) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
+        self.keep_files(&mut results, options)?;
+        Ok((self.summarize(&results), self.best_of_all(&results)))
+    }
+
     /// Makes the table and its details from the results of all jobs.
-    pub(super) fn summarize(&self, results: &[JobResult]) -> CrossValidationReport {
+    fn summarize(&self, results: &[JobResult]) -> CrossValidationReport {
         let Self { config, contents, candidates, seeds, .. } = self;
         let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
         let of_fold = |split| self.fold(results, split, &names);

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use std::{fs, io};
 
+use burn_rank::ranker::RankerError;
 use burn_rank::workbench::atomic_file::sync_folder;
 
 use super::mark::{MARK, Mark, Succession, existing_lock, mark_of};
 use super::survey::Survey;
 use super::{JOBS, PAGE, RANKER, RESULT};
-use crate::experiment::error::OutputError;
+use crate::experiment::error::{ExperimentError, OutputError};
 
 /// The note in an old folder that stays.
 const NOTE: &str = "NOTE-OF-BURN-RANK.txt";
@@ -33,6 +34,27 @@ pub(crate) fn put_right(folder: &Path) -> Result<(), OutputError> {
         Some(Err(source)) if !folder.exists() => Err(OutputError::unwritable(folder)(source)),
         _ => Ok(()),
     }
+}
+
+/// Returns the path of a ranker's file. If the given path is the folder of a `train` run, returns the path of the
+/// ranker in it.
+///
+/// # Errors
+/// Returns [`RankerError::File`] if the folder contains no ranker. Also returns any
+/// [`OutputError`] from [`put_right`].
+pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
+    put_right(path)?;
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let file = path.join(RANKER);
+    // An error of the system does not mean that the file is absent.
+    if matches!(file.try_exists(), Ok(false)) {
+        let words = format!("no {RANKER} here, expected a saved ranker or the folder of a `train` run");
+        let source = io::Error::new(io::ErrorKind::NotFound, words);
+        return Err(RankerError::File { path: path.to_path_buf(), source }.into());
+    }
+    Ok(file)
 }
 
 /// Completes the exchange that a killed command began.

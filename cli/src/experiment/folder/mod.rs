@@ -11,8 +11,9 @@ mod mark;
 mod output;
 mod survey;
 
-pub(crate) use exchange::{put_right, successor_file};
+pub(crate) use exchange::{put_right, ranker_file, successor_file};
 pub use mark::Identity;
+pub(crate) use mark::is_run;
 pub use output::OutputFolder;
 pub(crate) use output::write_page;
 
@@ -59,12 +60,6 @@ pub(crate) const MEMBER: &str = "member-";
 
 /// The files of a run except its jobs.
 pub(crate) const RUN_FILES: [&str; 9] = [REPORT, CONFIG, RANKER, START, STATE, PAGE, RECORD, CARD, LOG];
-
-/// Returns whether a folder holds a run of `train` or `cv`, finished or not.
-pub(crate) fn is_run(folder: &Path) -> bool {
-    let mark = mark::Mark::read(folder);
-    mark.is_ok_and(|mark| mark.is_some_and(|mark| matches!(mark.run.kind, RunKind::Train | RunKind::CrossValidation)))
-}
 
 /// The command that makes a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,7 @@
 //! Which entries of a run's folder burn-rank wrote, by their names.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use burn_rank::workbench::atomic_file::unfinished;
 

@@ -8,9 +8,8 @@ use burn_rank::data::{RankingDataset, Statistics};
 use burn_rank::json::{Map, Value};
 use burn_rank::learner::{Importance, PositionFactor, Round, StopReason};
 use burn_rank::measure::{Convention, Evaluation, Measure};
-use burn_rank::workbench::Approximation;
-use burn_rank::workbench::mean_of;
 use burn_rank::workbench::ranker::Versions;
+use burn_rank::workbench::{Approximation, mean_of};
 use serde::{Deserialize, Serialize};
 
 use super::PartialDependence;
