@@ -8,8 +8,7 @@ use burn_rank::data::letor::ReadOptions;
 use burn_rank::json::{Value, from_value};
 use burn_rank::loss::{Explained, LossSpec, RankingLoss, explain_taught};
 use burn_rank::workbench::json::json;
-use burn_rank::workbench::registry;
-use burn_rank::workbench::{self, FileKind, Source};
+use burn_rank::workbench::{self, FileKind, Source, registry};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 

@@ -173,14 +173,7 @@ pub fn end(done: Result, out: &mut dyn Write) -> u8 {
     let flushed = out.flush().map_err(Failure::from);
     match done.and(flushed) {
         Ok(()) | Err(Failure::ClosedPipe) => 0,
-        Err(Failure::Input(error)) => report(&error, 2),
-        Err(Failure::Work(error)) => report(&error, 1),
+        Err(Failure::Input(error)) => terminal::report(&error, 2),
+        Err(Failure::Work(error)) => terminal::report(&error, 1),
     }
-}
-
-/// Prints the error on one line, without a backtrace even if `RUST_BACKTRACE` is set. Users need to know what to
-/// correct, not where the code failed.
-fn report(error: &anyhow::Error, code: u8) -> u8 {
-    terminal::say(format_args!("error: {}", failure::one_line(error)));
-    code
 }

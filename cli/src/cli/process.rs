@@ -112,7 +112,7 @@ fn end(group: &ProcessGroup, failure: super::Failure) -> Result {
     if !group.leads() {
         std::thread::sleep(std::time::Duration::from_secs(1));
     }
-    super::report(&error, code);
+    terminal::report(&error, code);
     // If mpiexec notices the end of a process first, it may drop output that it has not read yet.
     std::thread::sleep(std::time::Duration::from_millis(300));
     burn_rank::workbench::distributed::World::abort(code)

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use burn_rank::data::columnar::Format;
 use burn_rank::data::{DataError, SynthConfig};
-use burn_rank::workbench::HiddenScorer;
 use burn_rank::workbench::folds::part_number;
-use burn_rank::workbench::separator_of_name;
 use burn_rank::workbench::synth::write_telling;
 use burn_rank::workbench::text::is_standard_stream;
+use burn_rank::workbench::{HiddenScorer, separator_of_name};
 use clap::Args;
 
 use super::{Result, Work, bail, ensure, files, input};

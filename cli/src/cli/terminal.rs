@@ -17,6 +17,7 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use indicatif::{MultiProgress, ProgressDrawTarget, TermLike};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
+use super::failure::one_line;
 use super::help::dotted_key;
 use crate::page::wrapped;
 
@@ -80,6 +81,13 @@ pub fn say(message: impl Display) {
     let line = if is_terminal { wrapped(&line, usize::from(size().0)).join("\n") } else { line };
     let line = if has_colors(is_terminal) { painted(&line) } else { line } + "\n";
     let _ = DRAWN.suspend(|| io::stderr().write_all(line.as_bytes()));
+}
+
+/// Prints the error on one line, without a backtrace even if `RUST_BACKTRACE` is set. Users need to know what to
+/// correct, not where the code failed.
+pub(super) fn report(error: &anyhow::Error, code: u8) -> u8 {
+    say(format_args!("error: {}", one_line(error)));
+    code
 }
 
 /// Prints clap's error for an invalid command line, or the help that the user asked for. Returns the exit code.

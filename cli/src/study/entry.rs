@@ -5,7 +5,7 @@ use burn_rank::workbench::ranker::Versions;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 
 use super::findings::StudyReport;
-use super::{Findings, Source, Subject};
+use super::{Findings, Result, Source, Subject};
 use crate::experiment::ExperimentError;
 
 /// One study.
@@ -163,6 +163,3 @@ impl Parameter {
         Err(Refusal::new(self.name, found, format!("{number}, each once and in ascending order")))
     }
 }
-
-/// The result of a part of a study.
-pub(super) type Result<T = (), E = ExperimentError> = std::result::Result<T, E>;

@@ -11,12 +11,15 @@ use burn_rank::data::RankingDataset;
 use burn_rank::json::Value;
 use burn_rank::loss::{LossSpec, explain};
 use burn_rank::measure::{Convention, Measure, Ranking};
+use burn_rank::seed::seed_for;
 use burn_rank::workbench::label;
 use chacha20::ChaCha8Rng;
-use rand::RngExt;
+use rand::{RngExt, SeedableRng};
 
-use super::{Result, random};
 use crate::experiment::{Experiment, ExperimentConfig, ExperimentError, KeptRun, Split};
+
+/// The result of a part of a study.
+pub(super) type Result<T = (), E = ExperimentError> = std::result::Result<T, E>;
 
 /// The data on which a study trains and tests rankers.
 #[derive(Debug, Clone)]
@@ -170,6 +173,11 @@ impl Subject {
 
 pub(super) fn wide(values: &[f32]) -> Vec<f64> {
     values.iter().copied().map(f64::from).collect()
+}
+
+/// Returns the random number generator for a purpose and a number.
+pub(super) fn random(seed: u64, purpose: &str, number: usize) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed_for(seed, purpose, number as u64))
 }
 
 /// Returns the number of labels of 1 or above.

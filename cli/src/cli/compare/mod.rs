@@ -4,15 +4,20 @@
 
 mod systems;
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
+use burn_rank::data::RankingDataset;
 use burn_rank::json::{Map, Value};
+use burn_rank::measure::Evaluation;
 use burn_rank::measure::significance::{Comparison, ComparisonConfig};
 use burn_rank::workbench::atomic_file;
+use burn_rank::workbench::dataset::document_name;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::significance::compare_all_telling;
 use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
+use burn_rank::workbench::trec_eval::TrecDocuments;
 use clap::{Args, value_parser};
 
 use super::{JudgingArgs, Result, Work, bail, input};
@@ -20,9 +25,9 @@ use crate::experiment::{OutputError, put_right};
 use crate::number;
 use crate::page::{Cell, Table, indented, measured};
 use crate::report::{
-    ComparedMeasure, ComparisonReport, comparison_page, forest_svg, labels, latex_table, letter, mean_table, pair_table,
+    ComparedMeasure, ComparisonReport, ScoredDocument, comparison_page, forest_svg, labels, latex_table, letter,
+    mean_table, pair_table,
 };
-use systems::Systems;
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
@@ -129,22 +134,53 @@ impl CompareArgs {
         }
         Ok(())
     }
+}
 
-    fn systems(&self) -> Result<Systems> {
-        let folders = self.files.iter().filter(|path| path.is_dir()).count();
-        match (&self.qrels, self.files.as_slice()) {
-            (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::from_reports(self, runs),
-            (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels),
-            (Some(_), _) => bail!("expected two runs or more with --qrels FILE"),
-            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data),
-            (None, files) => match files.iter().find(|path| !is_standard_stream(path) && !path.exists()) {
-                Some(missing) => bail!("{}: found no such file or folder", missing.display()),
-                None => bail!(
-                    "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of \
-                     finished runs or more; found {} in all",
-                    files.len()
-                ),
-            },
+/// The measures of two or more systems.
+struct Systems {
+    /// The name of each system: its file name, followed by the tag if it is a TREC run.
+    names: Vec<String>,
+    /// Name of each query.
+    queries: Vec<String>,
+    /// One evaluation per system; all cover the same queries in the same order.
+    evaluations: Vec<Evaluation>,
+    /// The number of queries in each fold, for runs that were tested on folds.
+    folds: Vec<usize>,
+    /// The rankings of the systems, if they are known and shown.
+    rankings: Option<SystemRankings>,
+}
+
+/// The documents of the compared queries, with the score of every system for each document.
+enum SystemRankings {
+    /// Several sets of queries, each with one score per document for every system.
+    Scored(Vec<(RankingDataset, Vec<Vec<f32>>)>),
+    /// The TREC run of each system, as a map from queries to documents.
+    Runs(Vec<HashMap<String, TrecDocuments>>),
+}
+
+impl SystemRankings {
+    /// Returns the documents of a query, which is found by its number among all sets or, in TREC runs, by its name.
+    fn of(&self, query: usize, name: &str, system: usize) -> Option<Vec<ScoredDocument>> {
+        match self {
+            Self::Scored(parts) => {
+                let mut before = 0;
+                let (data, scores) = parts.iter().find(|(data, _)| {
+                    before += data.queries();
+                    query < before
+                })?;
+                let query = query - (before - data.queries());
+                let scored = |(place, document): (usize, usize)| ScoredDocument {
+                    document: document_name(data, query, place),
+                    label: data.labels[document],
+                    score: scores[system][document],
+                };
+                Some(data.range(query).enumerate().map(scored).collect())
+            }
+            Self::Runs(systems) => {
+                let TrecDocuments { scores, labels, ids } = systems.get(system)?.get(name)?;
+                let documents = scores.iter().zip(labels).zip(ids.iter().cloned());
+                Some(documents.map(|((&score, &label), document)| ScoredDocument { document, label, score }).collect())
+            }
         }
     }
 }

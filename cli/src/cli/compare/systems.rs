@@ -1,43 +1,46 @@
 //! Measures several systems on the same queries, or reads the measures in the reports of finished `train` and `cv`
-//! runs. Provides the documents and scores that the page shows.
+//! runs.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use burn_rank::data::RankingDataset;
 use burn_rank::data::trec::Run;
 use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues, mean};
 use burn_rank::ranker::Ranker;
 use burn_rank::workbench::FileKind;
-use burn_rank::workbench::dataset::document_name;
 use burn_rank::workbench::json::json;
-use burn_rank::workbench::trec_eval::TrecDocuments;
+use burn_rank::workbench::text::is_standard_stream;
 
-use super::CompareArgs;
+use super::{CompareArgs, SystemRankings, Systems};
 use crate::cli::{Common, Judgments, Loaded, Result, Scored, bail, ensure, input, read_report};
 use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
-use crate::report::ScoredDocument;
 
 /// The measures that are compared if none are asked for.
 const MEASURES: &str = "ndcg@10,map";
 
-/// The measures of two or more systems.
-pub(super) struct Systems {
-    /// The name of each system: its file name, followed by the tag if it is a TREC run.
-    pub(super) names: Vec<String>,
-    /// Name of each query.
-    pub(super) queries: Vec<String>,
-    /// One evaluation per system; all cover the same queries in the same order.
-    pub(super) evaluations: Vec<Evaluation>,
-    /// The number of queries in each fold, for runs that were tested on folds.
-    pub(super) folds: Vec<usize>,
-    /// The rankings of the systems, if they are known and shown.
-    pub(super) rankings: Option<SystemRankings>,
+impl CompareArgs {
+    /// Measures the systems, which are of the kind that the arguments say.
+    pub(super) fn systems(&self) -> Result<Systems> {
+        let folders = self.files.iter().filter(|path| path.is_dir()).count();
+        match (&self.qrels, self.files.as_slice()) {
+            (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::from_reports(self, runs),
+            (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels),
+            (Some(_), _) => bail!("expected two runs or more with --qrels FILE"),
+            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data),
+            (None, files) => match files.iter().find(|path| !is_standard_stream(path) && !path.exists()) {
+                Some(missing) => bail!("{}: found no such file or folder", missing.display()),
+                None => bail!(
+                    "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of \
+                     finished runs or more; found {} in all",
+                    files.len()
+                ),
+            },
+        }
+    }
 }
 
 impl Systems {
     /// Evaluates rankers and score files on one LETOR file. The rankers may come from burn-rank or from other systems.
-    pub(super) fn from_scores(args: &CompareArgs, systems: &[PathBuf], data: &Path) -> Result<Self> {
+    fn from_scores(args: &CompareArgs, systems: &[PathBuf], data: &Path) -> Result<Self> {
         let measures = input::measures(&args.measures, MEASURES)?;
         let device = args.scoring.device()?;
         let is_ranker = |path: &PathBuf| {
@@ -70,7 +73,7 @@ impl Systems {
     }
 
     /// Evaluates TREC runs against the same relevance judgments.
-    pub(super) fn from_runs(args: &CompareArgs, runs: &[PathBuf], qrels: &Path) -> Result<Self> {
+    fn from_runs(args: &CompareArgs, runs: &[PathBuf], qrels: &Path) -> Result<Self> {
         let measures = input::measures(&args.measures, MEASURES)?;
         let judgments = Judgments::read(qrels, &args.judging)?;
         let convention = judgments.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
@@ -117,7 +120,7 @@ impl Systems {
     /// Reads the reports of finished runs. All runs must have the same test queries. If a report lacks a measure or has
     /// another convention, all measures are computed from the scores that the runs kept. If a run kept no scores, all
     /// reports must have the measures and the convention.
-    pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self> {
+    fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self> {
         let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));
         let finished = folders.iter().map(read).collect::<Result<Vec<_>>>()?;
         let (folder, first) = (&folders[0], &finished[0]);
@@ -177,45 +180,6 @@ fn same_queries<T>(first: (&PathBuf, &Run<T>), other: (&PathBuf, &Run<T>)) -> Re
         }
     }
     Ok(())
-}
-
-/// The documents of the compared queries, with the score of every system for each document.
-pub(super) enum SystemRankings {
-    /// Several sets of queries, each with one score per document for every system.
-    Scored(Vec<(RankingDataset, Vec<Vec<f32>>)>),
-    /// The TREC run of each system, as a map from queries to documents.
-    Runs(Vec<HashMap<String, TrecDocuments>>),
-}
-
-impl SystemRankings {
-    /// Returns the documents of a query, which is found by its number among all sets or, in TREC runs, by its name.
-    pub(super) fn of(&self, query: usize, name: &str, system: usize) -> Option<Vec<ScoredDocument>> {
-        match self {
-            Self::Scored(parts) => {
-                let mut before = 0;
-                let (data, scores) = parts.iter().find(|(data, _)| {
-                    before += data.queries();
-                    query < before
-                })?;
-                let query = query - (before - data.queries());
-                let scored = |(place, document): (usize, usize)| ScoredDocument {
-                    document: document_name(data, query, place),
-                    label: data.labels[document],
-                    score: scores[system][document],
-                };
-                Some(data.range(query).enumerate().map(scored).collect())
-            }
-            Self::Runs(systems) => {
-                let TrecDocuments { scores, labels, ids } = systems.get(system)?.get(name)?;
-                let scored = |((&score, &label), id): ((&f32, &f32), &String)| ScoredDocument {
-                    document: id.clone(),
-                    label,
-                    score,
-                };
-                Some(scores.iter().zip(labels).zip(ids).map(scored).collect())
-            }
-        }
-    }
 }
 
 /// Returns whether two conventions are equal except for their names.

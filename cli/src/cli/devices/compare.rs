@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -20,7 +20,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::read;
 use crate::cli::{
     Failure, FolderArgs, Opened, Result, RunArgs, Work, bail, ensure, input, interrupt_on_signal, start_threads,
     terminal, written_to,
@@ -219,6 +218,14 @@ impl CompareArgs {
         }
         Ok(command)
     }
+}
+
+/// Reads the table in a folder.
+pub(super) fn read(folder: &Path) -> Result<DeviceComparison> {
+    let path = folder.join(TABLE);
+    let table = fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
+    let advice = "expected a table of `devices compare`";
+    table.map_err(|error| Failure::input(format!("{}: {error}, {advice}", path.display())))
 }
 
 /// Returns the configuration without devices and precision, which are what the command compares.

@@ -3,9 +3,8 @@
 
 mod compare;
 
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use burn_rank::device;
 use burn_rank::op::Instructions;
@@ -14,8 +13,8 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::shown;
 use clap::{Args, Subcommand};
 
-use self::compare::{PAGE, TABLE};
-use crate::cli::{Failure, Result, bail, files, open_device};
+use self::compare::{PAGE, TABLE, read};
+use crate::cli::{Result, bail, files, open_device};
 use crate::device_comparison::DeviceComparison;
 use crate::experiment::OutputFolder;
 use crate::page::Table;
@@ -142,12 +141,4 @@ impl MergeArgs {
         }
         Ok(files::names(&self.folders))
     }
-}
-
-/// Reads the table in a folder.
-fn read(folder: &Path) -> Result<DeviceComparison> {
-    let path = folder.join(TABLE);
-    let table = fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
-    let advice = "expected a table of `devices compare`";
-    table.map_err(|error| Failure::input(format!("{}: {error}, {advice}", path.display())))
 }

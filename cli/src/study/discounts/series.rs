@@ -205,6 +205,8 @@ impl Population {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+
     use super::*;
     use crate::study::discounts::limits::{HALVING, LOG, Rate};
 

@@ -21,10 +21,9 @@ mod theorem_1;
 
 use std::f64::consts::{LN_2, PI};
 
-use burn_rank::measure::Gain;
 use statrs::function::erf::erfc;
 
-use self::theorem_1::Problem;
+use self::theorem_1::{Problem, exact, judge, judge_pool, soft_ndcg};
 use super::*;
 
 pub(super) const ENTRY: StudyEntry = StudyEntry {
@@ -117,19 +116,6 @@ fn errors(subject: &Subject, exact: &[f64], sigma: f64) -> Result<Errors> {
     Ok(found)
 }
 
-/// Returns SoftNDCG with the gain `2^y` as a loss.
-fn soft_ndcg(sigma: f64) -> LossSpec {
-    LossSpec::new("soft_ndcg").with("gain", "exp2_raw").with("sigma", sigma)
-}
-
-/// Returns the exact NDCG of each query, with the gain `2^y` as in the paper.
-fn exact(subject: &Subject) -> Result<Vec<f64>> {
-    let name = "standard, gain 2^y".to_string();
-    let mut convention = Convention::default();
-    (convention.name, convention.gain) = (name, Gain::Exp2Raw);
-    subject.queries.iter().map(|query| query.exact(Measure::Ndcg(None), &convention)).collect()
-}
-
 fn run(setting: &Setting) -> Result<Findings> {
     let (subject, sigmas) = (setting.subject(&["soft_ndcg"]), setting.values("sigma"));
     let exact = exact(&subject)?;
@@ -139,7 +125,7 @@ fn run(setting: &Setting) -> Result<Findings> {
     let theorem_1 = match setting.source {
         Source::Generated { seed, .. } => {
             let problem = Problem::generated(if setting.quick { 6 } else { 20 }, *seed);
-            Some(theorem_1::judge(&problem, sigmas, |at| setting.step("Theorem 1", at, sigmas.len()))?)
+            Some(judge(&problem, sigmas, |at| setting.step("Theorem 1", at, sigmas.len()))?)
         }
         Source::Runs(runs) => Some(judge_pool(&runs.runs, sigmas)?),
         _ => None,
@@ -194,104 +180,6 @@ fn claims(sigmas: &[f64], of_sigma: &[Errors]) -> Vec<Claim> {
     claims
 }
 
-/// SoftNDCG and NDCG of each query.
-struct Both {
-    soft: Vec<f64>,
-    exact: Vec<f64>,
-}
-
-impl Both {
-    fn new(subject: &Subject, soft_ndcg: &LossSpec) -> Result<Self> {
-        Ok(Self { soft: subject.surrogates(soft_ndcg)?, exact: exact(subject)? })
-    }
-
-    /// Returns the largest difference of the two measures.
-    fn epsilon(&self) -> f64 {
-        largest_difference(&self.soft, &self.exact)
-    }
-
-    /// Returns how much the mean NDCG differs from the mean NDCG of another ranker.
-    fn difference(&self, other: &Both) -> f64 {
-        (mean(&self.exact) - mean(&other.exact)).abs()
-    }
-
-    /// Returns the bound of Theorem 1, `2 epsilon_1 + epsilon_2`, if this is the optimum of SoftNDCG.
-    fn bound(&self, optimum_of_ndcg: &Both) -> f64 {
-        2.0 * self.epsilon() + optimum_of_ndcg.epsilon()
-    }
-}
-
-/// One of the rankers.
-struct Member {
-    name: String,
-    trained_by_soft_ndcg: bool,
-    measures: Both,
-}
-
-/// Judges Theorem 1 on real data, where the optimal rankers are unknown, for each sigma.
-///
-/// `omega_1` is the ranker with the highest mean SoftNDCG. It is chosen among the rankers trained with SoftNDCG, if
-/// there are any. `omega_2` is the ranker with the highest mean NDCG on the same queries. The theorem concerns the best
-/// of all ranking functions. The rankers used here may not be the best ones. So a difference within the bound does not
-/// prove the theorem, and a larger one does not refute it. The verdict is therefore `open`, or `vacuous` if the bound
-/// is 1 or more.
-fn judge_pool(runs: &[RunSubject], sigmas: &[f64]) -> Result<(Table, Vec<Claim>)> {
-    let queries = runs.first().map_or(0, |run| run.subject.queries.len());
-    let title = format!("Theorem 1, the best of {} rankers on the same {queries} test queries", runs.len());
-    let columns = ["sigma", "NDCG at 1", "NDCG at 2", "difference", "e_1", "e_2", "2 e_1 + e_2"];
-    let mut table = Table::new(title, columns);
-    let mut claims = Vec::new();
-    let of_runs = runs.iter().map(|run| exact(&run.subject)).collect::<Result<Vec<_>>>()?;
-    for &sigma in sigmas {
-        let member = |(run, exact): (&RunSubject, &Vec<f64>)| {
-            Ok(Member {
-                name: run.name.clone(),
-                trained_by_soft_ndcg: run.loss.as_deref() == Some("soft_ndcg"),
-                measures: Both { soft: run.subject.surrogates(&soft_ndcg(sigma))?, exact: exact.clone() },
-            })
-        };
-        let members = runs.iter().zip(&of_runs).map(member).collect::<Result<Vec<_>>>()?;
-        let Some((first, second)) = optima(&members) else { continue };
-        let [at_1, at_2] = [first, second].map(|member| mean(&member.measures.exact));
-        let [e_1, e_2] = [first, second].map(|member| member.measures.epsilon());
-        let difference = (at_1 - at_2).abs();
-        let figures = [at_1, at_2, difference, e_1, e_2, 2.0 * e_1 + e_2];
-        table.row(sigma.to_string(), figures.map(Some));
-        let claim =
-            format!("NDCG at the optima of SoftNDCG and of NDCG differs by at most 2 e_1 + e_2, sigma = {sigma}");
-        claims.push(Claim::new("Theorem 1, the best of a pool", claim, judged_pool(first, second)));
-    }
-    Ok((table, claims))
-}
-
-/// Returns the two rankers that stand in for the optimum of SoftNDCG and the optimum of NDCG.
-fn optima(members: &[Member]) -> Option<(&Member, &Member)> {
-    let all: Vec<&Member> = members.iter().collect();
-    let trained: Vec<&Member> = members.iter().filter(|member| member.trained_by_soft_ndcg).collect();
-    let pool = if trained.is_empty() { &all } else { &trained };
-    Some((best(pool, |both| &both.soft)?, best(&all, |both| &both.exact)?))
-}
-
-/// Returns the ranker with the highest mean; ties go to the first.
-fn best<'a>(pool: &[&'a Member], of: fn(&Both) -> &Vec<f64>) -> Option<&'a Member> {
-    let mean = |member: &Member| mean(of(&member.measures));
-    pool.iter().copied().reduce(|best, other| if mean(other) > mean(best) { other } else { best })
-}
-
-fn judged_pool(first: &Member, second: &Member) -> Judged {
-    let (of_first, of_second) = (&first.measures, &second.measures);
-    let (difference, bound) = (of_first.difference(of_second), of_first.bound(of_second));
-    let verdict = if bound >= 1.0 - ROUNDING { Verdict::Vacuous } else { Verdict::Open };
-    let found = format!(
-        "{} against {}: difference {}, bound {}; neither need be an optimum, so nothing more can be shown",
-        first.name,
-        second.name,
-        short(difference),
-        short(bound)
-    );
-    Judged::new(verdict, found).number("difference", difference).number("bound", bound)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -337,27 +225,5 @@ mod tests {
         assert!(error > bound + 1e-9 && error < bound / LN_2, "{error} {bound}");
         // Among more documents, whose errors in part cancel, it may hold.
         assert!(discount_error(&[5.0, 4.0, 3.0, 2.0, 1.0], 0.4) < epsilon_1(5, 1.0, 0.4));
-    }
-
-    fn member(name: &str, trained: bool, soft: &[f64], exact: &[f64]) -> Member {
-        let measures = Both { soft: soft.to_vec(), exact: exact.to_vec() };
-        Member { name: name.to_string(), trained_by_soft_ndcg: trained, measures }
-    }
-
-    #[test]
-    fn nothing_is_shown_by_the_best_of_a_pool() {
-        let soft = member("soft", true, &[0.5, 0.52], &[0.5, 0.5]);
-        let other = member("other", false, &[0.6, 0.61], &[0.6, 0.6]);
-        let rough = member("rough", true, &[0.1, 0.1], &[0.5, 0.5]);
-        let pool = [rough, soft, other];
-        let (first, second) = optima(&pool).unwrap();
-        assert_eq!((first.name.as_str(), second.name.as_str()), ("soft", "other"));
-        // .1 apart where the bound is .05: an optimum would refute the theorem, the best of a pool does not.
-        let found = judged_pool(first, second);
-        assert_eq!(found.verdict, Verdict::Open);
-        assert!((found.numbers["difference"] - 0.1).abs() < 1e-12 && (found.numbers["bound"] - 0.05).abs() < 1e-12);
-        assert_eq!(judged_pool(&pool[0], &pool[0]).verdict, Verdict::Vacuous, "a bound of 1.2");
-        let (first, _) = optima(&pool[2..]).unwrap();
-        assert_eq!(first.name, "other", "where no ranker was trained by SoftNDCG");
     }
 }
