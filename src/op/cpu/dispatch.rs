@@ -66,14 +66,9 @@ pub fn in_single<'a, 'b, T: Real, R, const K: usize, const M: usize>(
     outputs: [&'b mut [T]; M],
     sum: impl FnOnce([&'a [f32]; K], [&'b mut [f32]; M]) -> R,
 ) -> Option<R> {
-    let (mut singles, mut out) = ([[].as_slice(); K], [(); M].map(|()| [].as_mut_slice()));
-    for (single, input) in singles.iter_mut().zip(inputs) {
-        *single = T::singles(input)?;
-    }
-    for (single, output) in out.iter_mut().zip(outputs) {
-        *single = T::singles_mut(output)?;
-    }
-    Some(sum(singles, out))
+    let (inputs, outputs) = (inputs.map(T::singles), outputs.map(T::singles_mut));
+    let is_single = inputs.iter().all(Option::is_some);
+    is_single.then(|| sum(inputs.map(Option::unwrap_or_default), outputs.map(Option::unwrap_or_default)))
 }
 
 #[cfg(test)]

@@ -31,24 +31,22 @@ mod parameters;
 mod ranks;
 mod real;
 
-pub use elementwise::{Function, map, select};
-pub use log_softmax::{log_softmax, log_softmax_gradient};
+pub use elementwise::*;
+pub use log_softmax::*;
 #[cfg(test)]
 pub use long::box_cases;
 #[cfg(feature = "_cube")]
-pub use long::levels::STEP as NOISE_STEP;
-pub use order::{at_rank, ideal_dcg, rank};
+pub use long::levels::DENSITY;
+pub use order::*;
 pub use pairs::indicator_sum::{indicator_sum, indicator_sum_gradient};
 pub use pairs::neural_sort::{neural_sort_sum, neural_sort_sum_gradient};
 pub use pairs::pair_derivatives::{PairDerivatives, pair_derivatives};
 pub use pairs::pair_loss::{pair_loss, pair_loss_gradient};
+#[cfg(feature = "_cube")]
+pub use pairs::pair_weight::discount_steps;
 pub use pairs::pair_weight::{Distance, PairWeight};
 pub use pairs::step_sum::{step_sum, step_sum_gradient};
-#[cfg(feature = "_cube")]
-pub use parameters::NOISE_RANGE;
-pub use parameters::{
-    Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, ScoreNoise, Step,
-};
+pub use parameters::*;
 pub use ranks::above_expectation::{above_expectation, above_expectation_gradient};
 pub use ranks::above_recursion::{above_recursion, above_recursion_gradient};
 #[cfg(feature = "_cube")]

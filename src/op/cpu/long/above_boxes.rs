@@ -67,11 +67,8 @@ impl<'a> List<'a> {
     /// Returns `None` if computing all pairs costs less, or if a product has more than [`LEVELS`] distinct values.
     pub fn new(target: Target, [x, a, b]: [&[f32]; 3], expectation: &'a AboveExpectation) -> Option<Self> {
         let rows = a.iter().filter(|a| **a != 0.0).count();
-        if is_fast(target, x.len(), is_faster(x.len(), rows, expectation.above)) {
-            Self::of([x, a, b], expectation)
-        } else {
-            None
-        }
+        let is_faster = is_faster(x.len(), rows, expectation.above);
+        if is_fast(target, x.len(), is_faster) { Self::of([x, a, b], expectation) } else { None }
     }
 
     fn of([x, a, b]: [&[f32]; 3], expectation: &'a AboveExpectation) -> Option<Self> {

@@ -130,11 +130,6 @@ fn factors<const FMA: bool>(bases: &Block, passes: f64, ahead: f64, behind: f64)
     std::array::from_fn(|lane| ahead.fma::<FMA>(bases[lane], behind))
 }
 
-#[inline(always)]
-fn total(lanes: Block) -> f64 {
-    lanes.iter().sum()
-}
-
 /// Walks over the levels of one part, with the products and sums at the current level.
 struct AtLevels<'a> {
     list: &'a List,
@@ -227,7 +222,7 @@ impl<'a> AtLevels<'a> {
                 *sum += coefficients[lane] * self.products[block][lane] * inverses[lane] * rest[lane];
             }
         }
-        total(lanes)
+        lanes.iter().sum()
     }
 }
 
@@ -291,7 +286,7 @@ impl Gradient<'_> {
                 }
                 lanes[lane] = sent[lane] * inverse * by_chance;
             }
-            *flow += total(lanes);
+            *flow += lanes.iter().sum::<f64>();
         }
     }
 }

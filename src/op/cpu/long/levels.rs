@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use super::walk::Sorted;
-use crate::op::cpu::{lists::for_each, ranks::trial::beats};
+use crate::op::cpu::{lists::for_each, parameters::noise_step, ranks::trial::beats};
 
 /// The distance from a level, in standard deviations, beyond which a document is above or below it with probability 1.
 /// The error of this probability is at most 5e-17.
@@ -26,18 +26,6 @@ const PART: usize = 256;
 
 /// The density of standard normal noise at 0, `1 / sqrt(2 pi)`.
 pub const DENSITY: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
-
-/// The step of the trapezoidal rule for a list of one document (see [`step`]).
-pub const STEP: f64 = 0.45;
-
-/// Returns the step of the trapezoidal rule over a noisy score, in standard deviations, for lists of `n` documents. The
-/// step shrinks with `n`, because the highest noisy score of many tied documents lies farther above their common score.
-/// For up to a million documents, the probabilities of being ranked first add up to 1 with an error below 2e-7. The
-/// trapezoidal rule converges faster than any power of the step for a smooth function that vanishes at both ends. For
-/// noisy scores, the trapezoidal rule converges much faster than Gauss-Hermite quadrature.
-pub fn step(n: usize) -> f64 {
-    STEP / (1.0 + (n.max(1) as f64).ln()).sqrt()
-}
 
 /// A grid of levels over the scores of a list.
 pub struct Levels {
@@ -74,13 +62,8 @@ pub struct Part {
 impl Levels {
     /// Creates levels for the scores `y`, which must be in standard deviations and descending.
     pub fn new(y: Vec<f64>) -> Self {
-        let step = step(y.len());
+        let step = noise_step(y.len());
         Self { y, step }
-    }
-
-    /// Returns the approximate number of levels within reach of each document.
-    pub fn per_document(&self) -> usize {
-        (2.0 * REACH / self.step) as usize
     }
 
     /// Returns the place of the first document that is not above the level with probability 1. The search starts at
@@ -155,7 +138,8 @@ impl Levels {
         let documents: Vec<Range<usize>> = parts.iter().map(|(part, _)| around(part)).collect();
         let mut sums: Vec<Vec<f64>> = documents.iter().map(|documents| vec![0.0; documents.len()]).collect();
         let tasks = parts.into_iter().zip(&mut sums).collect();
-        for_each(tasks, self.y.len() * self.per_document() * work, |((part, with), sums)| of_part(part, with, sums));
+        let levels_per_document = (2.0 * REACH / self.step) as usize;
+        for_each(tasks, self.y.len() * levels_per_document * work, |((part, with), sums)| of_part(part, with, sums));
         let mut out = vec![0.0; self.y.len()];
         for (documents, sums) in documents.into_iter().zip(sums) {
             for (out, sum) in out[documents].iter_mut().zip(sums) {

@@ -84,40 +84,34 @@ struct Terms {
 }
 
 impl Terms {
-    /// Returns the terms of `l(t)`, or `None` for a loss that is not a sum of exponentials.
-    fn value(loss: PairLoss) -> Option<Self> {
+    /// Returns the terms of `l(t)` or, with `slope`, those of `l'(t)`; `None` for a loss that is not a sum of
+    /// exponentials.
+    fn new(loss: PairLoss, slope: bool) -> Option<Self> {
         let tail = |u: f64| 1.0 / (1.0 + u);
-        let (right, wrong, wrong_scale) = match loss {
-            PairLoss::Logistic => {
+        let (right, wrong, wrong_scale) = match (loss, slope) {
+            (PairLoss::Logistic, false) => {
                 let softplus = Decaying::new(|u| if u == 0.0 { 1.0 } else { u.ln_1p() / u });
                 (softplus, softplus.with_line(0.0, 1.0), 1.0)
             }
-            PairLoss::SoftZeroOne => (Decaying::new(tail), Decaying::new(|u| -tail(u)).with_line(1.0, 0.0), 1.0),
-            PairLoss::Fidelity => {
+            (PairLoss::Logistic, true) => (Decaying::new(|u| -tail(u)), Decaying::new(tail).with_line(-1.0, 0.0), 1.0),
+            (PairLoss::SoftZeroOne, false) => {
+                (Decaying::new(tail), Decaying::new(|u| -tail(u)).with_line(1.0, 0.0), 1.0)
+            }
+            (PairLoss::SoftZeroOne, true) => {
+                let slope = Decaying::new(|u| -1.0 / ((1.0 + u) * (1.0 + u)));
+                (slope, slope, 1.0)
+            }
+            (PairLoss::Fidelity, false) => {
                 // This is 1 - 1 / sqrt(1 + u) without the difference, and 1 - sqrt(u / (1 + u)) in powers of w =
                 // sqrt(u).
                 let right = Decaying::new(|u| 1.0 / ((1.0 + u).sqrt() * ((1.0 + u).sqrt() + 1.0)));
                 (right, Decaying::new(|w| -1.0 / (1.0 + w * w).sqrt()).with_line(1.0, 0.0), 0.5)
             }
-            PairLoss::Hinge { .. } | PairLoss::SquaredHinge { .. } | PairLoss::Exponential => return None,
-        };
-        Some(Self { right, wrong, wrong_scale })
-    }
-
-    /// Returns the terms of `l'(t)`, or `None` for a loss that is not a sum of exponentials.
-    fn slope(loss: PairLoss) -> Option<Self> {
-        let tail = |u: f64| 1.0 / (1.0 + u);
-        let (right, wrong, wrong_scale) = match loss {
-            PairLoss::Logistic => (Decaying::new(|u| -tail(u)), Decaying::new(tail).with_line(-1.0, 0.0), 1.0),
-            PairLoss::SoftZeroOne => {
-                let slope = Decaying::new(|u| -1.0 / ((1.0 + u) * (1.0 + u)));
-                (slope, slope, 1.0)
-            }
-            PairLoss::Fidelity => {
+            (PairLoss::Fidelity, true) => {
                 let right = Decaying::new(|u| -0.5 * (1.0 + u).powf(-1.5));
                 (right, Decaying::new(|w| -0.5 * (1.0 + w * w).powf(-1.5)), 0.5)
             }
-            PairLoss::Hinge { .. } | PairLoss::SquaredHinge { .. } | PairLoss::Exponential => return None,
+            (PairLoss::Hinge { .. } | PairLoss::SquaredHinge { .. } | PairLoss::Exponential, _) => return None,
         };
         Some(Self { right, wrong, wrong_scale })
     }
@@ -171,7 +165,7 @@ impl<'a> Walks<'a> {
         if !decays || !is_fast(target, n, n > 0 && pairs >= 2 * n * PAIRS_PER_SUM) {
             return None;
         }
-        let count = list.levels();
+        let count = list.starts().len();
         let pairs_per_document = match &list.weight {
             PairWeight::Unit | PairWeight::Document(_) => count * PAIRS_PER_SUM,
             PairWeight::Lambda { gap, .. } if *gap != 0.0 => count * rank_steps(n).len() * PAIRS_PER_RANK_SUM,
@@ -228,7 +222,7 @@ impl<'a> Walks<'a> {
 
     /// Computes the loss of each document.
     pub fn value(&self, target: Target, out: &mut [f32]) {
-        let Some(terms) = Terms::value(self.loss) else { return };
+        let Some(terms) = Terms::new(self.loss, false) else { return };
         let ones = vec![1.0; self.levels.len()];
         let [wrong, right] = [Side::Ahead, Side::Behind].map(|side| self.pass(target, side, Role::Row, &ones, &terms));
         let losses =
@@ -238,7 +232,7 @@ impl<'a> Walks<'a> {
 
     /// Computes the gradient with respect to the scores, given the gradient of the losses.
     pub fn gradient(&self, target: Target, g: &[f32], to_x: &mut [f32]) {
-        let Some(slopes) = Terms::slope(self.loss) else { return };
+        let Some(slopes) = Terms::new(self.loss, true) else { return };
         let n = self.levels.len();
         let (g, weights) = (self.sorted.gather(&g[..n]), self.row_weights());
         let sent: Vec<f64> = g.iter().zip(weights).map(|(g, weight)| g.to_f64() * weight).collect();
@@ -263,11 +257,6 @@ impl<'a> Walks<'a> {
         let sign = if side == Side::Ahead { 1.0 } else { -1.0 };
         self.sorted.walk(target, side, scale, &Pass { walks: self, values, role, term, sign })
     }
-
-    /// Returns the number of running sums per label.
-    fn sums(&self) -> usize {
-        self.lambda.as_ref().map_or(1, Lambda::sums)
-    }
 }
 
 /// The walk over the pairs of each document with the documents on one side of it.
@@ -285,7 +274,8 @@ impl Walker for Pass<'_> {
     type State = Vec<Sums>;
 
     fn empty(&self) -> Vec<Sums> {
-        vec![Sums::default(); self.walks.count * self.walks.sums()]
+        let sums_per_label = self.walks.lambda.as_ref().map_or(1, Lambda::sums);
+        vec![Sums::default(); self.walks.count * sums_per_label]
     }
 
     #[inline(always)]

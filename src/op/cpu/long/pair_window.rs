@@ -56,7 +56,7 @@ impl<'a> Windows<'a> {
             PairLoss::Exponential => Kind::Exponential,
             PairLoss::Logistic | PairLoss::Fidelity | PairLoss::SoftZeroOne => return None,
         };
-        let count = list.levels();
+        let count = list.starts().len();
         let pairs_per_document =
             count * if matches!(kind, Kind::Exponential) { PAIRS_PER_FACTOR } else { PAIRS_PER_SUM };
         let separate = matches!(list.weight, PairWeight::Unit | PairWeight::Document(_));

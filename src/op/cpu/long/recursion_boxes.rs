@@ -75,15 +75,6 @@ struct Unlikely {
     weights: Vec<f64>,
 }
 
-/// The sums over the unlikely trials of one row that determine the distribution of the number of successes.
-#[derive(Default)]
-struct Moments {
-    /// The logarithm of the probability that no trial succeeds, `sum_j log(1 - pi_j)`.
-    none: f64,
-    /// The sums of powers of the odds, `sum_j w_j^m` from `m = 1`.
-    powers: [f64; POWERS],
-}
-
 #[derive(Default)]
 struct Scratch {
     unlikely: Unlikely,
@@ -202,34 +193,26 @@ fn smooth(width: f64, farthest: f64) -> bool {
     width * (farthest.min(BELL_REACH) + 0.9) <= 2.0
 }
 
-/// A document whose rank in its list is computed.
-#[derive(Clone, Copy)]
-struct Row<'a, 'b> {
-    list: &'a List<'b>,
-    i: usize,
-}
-
-impl Row<'_, '_> {
-    /// Computes the distributions of the rank; the last distribution includes all trials.
+impl List<'_> {
+    /// Computes the distributions of the rank of row `i`; the last distribution includes all trials.
     #[inline(always)]
-    fn advance<const FMA: bool>(self, scratch: &mut Scratch, keep: bool) {
-        let list = self.list;
-        let (likely, ranks) = (list.likely(self.i), list.discounts.len());
-        list.collect(self.i, likely, &mut scratch.unlikely);
+    fn advance<const FMA: bool>(&self, i: usize, scratch: &mut Scratch, keep: bool) {
+        let (likely, ranks) = (self.likely(i), self.discounts.len());
+        self.collect(i, likely, &mut scratch.unlikely);
         let Scratch { unlikely, ahead, behind, density, distributions, .. } = scratch;
-        let trials = || (0..likely).filter(|&j| j != self.i);
+        let trials = || (0..likely).filter(|&j| j != i);
         let count = trials().count();
         for values in [&mut *ahead, &mut *behind, &mut *density] {
             values.resize(count, 0.0);
         }
         for (at, j) in trials().enumerate() {
-            density[at] = list.difference(j, self.i);
+            density[at] = self.difference(j, i);
         }
         for ((density, ahead), behind) in density.iter_mut().zip(&mut *ahead).zip(&mut *behind) {
             (*ahead, *behind, *density) = beats::<f64, FMA>(*density);
         }
         distributions.resize(if keep { count + 1 } else { 2 } * ranks, 0.0);
-        moments::<FMA>(&unlikely.t, &unlikely.weights).distribution(&mut distributions[..ranks]);
+        distribution::<FMA>(&unlikely.t, &unlikely.weights, &mut distributions[..ranks]);
         for (trial, (&ahead, &behind)) in ahead.iter().zip(&*behind).enumerate() {
             let (before, after) = if keep {
                 let (before, after) = distributions[trial * ranks..].split_at_mut(ranks);
@@ -247,36 +230,37 @@ impl Row<'_, '_> {
         }
     }
 
-    /// Returns `sum_r D_r p(r)` for the row.
+    /// Returns `sum_r D_r p(r)` for row `i`.
     #[inline(always)]
-    fn value<const FMA: bool>(self, scratch: &mut Scratch) -> f64 {
-        self.advance::<FMA>(scratch, false);
-        scratch.distributions.iter().zip(self.list.discounts).map(|(p, discount)| p * discount).sum()
+    fn value<const FMA: bool>(&self, i: usize, scratch: &mut Scratch) -> f64 {
+        self.advance::<FMA>(i, scratch, false);
+        scratch.distributions.iter().zip(self.discounts).map(|(p, discount)| p * discount).sum()
     }
 
-    /// Adds the contributions of the row to the gradients of single documents (`to_documents`) and of the points of
+    /// Adds the contributions of row `i` to the gradients of single documents (`to_documents`) and of the points of
     /// boxes (`to_points`).
     #[inline(always)]
     fn gradient<const FMA: bool>(
-        self,
+        &self,
+        i: usize,
         g: f64,
         scratch: &mut Scratch,
         to_documents: &mut [f64],
         to_points: &mut [Vec<f64>],
     ) {
-        self.advance::<FMA>(scratch, true);
-        let (list, ranks) = (self.list, self.list.discounts.len());
+        self.advance::<FMA>(i, scratch, true);
+        let ranks = self.discounts.len();
         let Scratch { unlikely, ahead, behind, density, distributions, rises } = scratch;
-        let slope = g * list.comparison.rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI;
+        let slope = g * self.comparison.rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI;
         // Beyond the last rank the discount is 0, and so is its rise.
         rises.clear();
-        let next = list.discounts.iter().skip(1).chain(&[0.0]);
-        rises.extend(list.discounts.iter().zip(next).map(|(here, next)| next - here));
+        let next = self.discounts.iter().skip(1).chain(&[0.0]);
+        rises.extend(self.discounts.iter().zip(next).map(|(here, next)| next - here));
         rises.resize(ranks + POWERS, 0.0);
         let mut own = 0.0;
         let trials = ahead.iter().zip(&*behind).zip(&*density).enumerate();
         for (trial, ((&ahead, &behind), &density)) in trials.rev() {
-            let j = trial + usize::from(trial >= self.i);
+            let j = trial + usize::from(trial >= i);
             let before = &distributions[trial * ranks..][..ranks];
             let flow = slope * density * dot::<FMA>(before, &rises[..ranks]);
             to_documents[j] += flow;
@@ -308,7 +292,7 @@ impl Row<'_, '_> {
             }
             at += count;
         }
-        to_documents[self.i] -= own;
+        to_documents[i] -= own;
     }
 }
 
@@ -324,10 +308,13 @@ fn dot<const FMA: bool>(a: &[f64], b: &[f64]) -> f64 {
     lanes.iter().sum()
 }
 
-/// Returns the sums over trials with the scaled differences `t`. The entry of a trial in `weights` says how many
-/// documents the trial represents.
+/// Writes the probability of each number of successes of trials with the scaled differences `t`. The entry of a trial in
+/// `weights` says how many documents the trial represents. The probability is the coefficient of a power of `z` in the
+/// product over the trials.
 #[inline(always)]
-fn moments<const FMA: bool>(t: &[f64], weights: &[f64]) -> Moments {
+fn distribution<const FMA: bool>(t: &[f64], weights: &[f64], p: &mut [f64]) {
+    // The logarithm of the probability that no trial succeeds, `sum_j log(1 - pi_j)`, and the sums of powers of the
+    // odds, `sum_j w_j^m` from `m = 1`.
     let (mut none, mut powers) = ([0.0; LANES], [[0.0; LANES]; POWERS]);
     for (t, weights) in t.chunks(LANES).zip(weights.chunks(LANES)) {
         let (mut differences, mut counts) = ([-BELL_REACH; LANES], [0.0; LANES]);
@@ -346,20 +333,13 @@ fn moments<const FMA: bool>(t: &[f64], weights: &[f64]) -> Moments {
             }
         }
     }
-    Moments { none: none.iter().sum(), powers: powers.map(|lanes| lanes.iter().sum()) }
-}
-
-impl Moments {
-    /// Writes the probability of each number of successes. This probability is the coefficient of a power of `z` in the
-    /// product over the trials.
-    fn distribution(&self, p: &mut [f64]) {
-        let signed: [f64; POWERS] = std::array::from_fn(|m| if m % 2 == 0 { self.powers[m] } else { -self.powers[m] });
-        p[0] = self.none.exp();
-        for rank in 1..p.len() {
-            // The derivative of the logarithm is multiplied by the product.
-            let before = p[rank.saturating_sub(POWERS)..rank].iter().rev();
-            p[rank] = flushed(before.zip(&signed).map(|(p, power)| p * power).sum::<f64>() / rank as f64);
-        }
+    let powers: [f64; POWERS] = powers.map(|lanes| lanes.iter().sum());
+    let signed: [f64; POWERS] = std::array::from_fn(|m| if m % 2 == 0 { powers[m] } else { -powers[m] });
+    p[0] = none.iter().sum::<f64>().exp();
+    for rank in 1..p.len() {
+        // The derivative of the logarithm is multiplied by the product.
+        let before = p[rank.saturating_sub(POWERS)..rank].iter().rev();
+        p[rank] = flushed(before.zip(&signed).map(|(p, power)| p * power).sum::<f64>() / rank as f64);
     }
 }
 
@@ -376,7 +356,7 @@ impl Kernel for Values<'_, '_> {
     fn run<const FMA: bool>(self) {
         let mut scratch = Scratch::default();
         for (i, out) in (self.first..).zip(self.out).filter(|(i, _)| self.counted[*i]) {
-            *out = Row { list: self.list, i }.value::<FMA>(&mut scratch);
+            *out = self.list.value::<FMA>(i, &mut scratch);
         }
     }
 }
@@ -396,7 +376,7 @@ impl Kernel for Gradients<'_, '_> {
         let mut to_points = vec![Vec::new(); tree.depth as usize + 1];
         let mut scratch = Scratch::default();
         for i in self.rows.filter(|&i| self.g[i] != 0.0) {
-            Row { list: self.list, i }.gradient::<FMA>(self.g[i], &mut scratch, self.to_documents, &mut to_points);
+            self.list.gradient::<FMA>(i, self.g[i], &mut scratch, self.to_documents, &mut to_points);
         }
         // The gradient goes from points to the points of the halves, and finally to documents.
         let mut from_above = Vec::new();

@@ -70,13 +70,6 @@ impl Chebyshev {
             transposed: std::array::from_fn(|l| std::array::from_fn(|k| coefficient(k, l))),
         }
     }
-
-    /// Returns the Chebyshev points of the range `span`.
-    #[inline(always)]
-    fn of(&self, span: Span) -> [f64; POINTS] {
-        let (center, half) = (0.5 * (span.low + span.high), 0.5 * span.width());
-        self.points.map(|point| center + half * point)
-    }
 }
 
 /// Returns the values of all Chebyshev polynomials of a box at up to `N` scores.
@@ -151,7 +144,9 @@ impl<'a> Tree<'a> {
     /// Returns the Chebyshev points of a box.
     #[inline(always)]
     pub fn points(&self, of: Place) -> [f64; POINTS] {
-        self.chebyshev.of(self.span(of))
+        let span = self.span(of);
+        let (center, half) = (0.5 * (span.low + span.high), 0.5 * span.width());
+        self.chebyshev.points.map(|point| center + half * point)
     }
 
     /// Returns the weights at the Chebyshev points of every box, by level, box and row. The function `weigh` writes

@@ -154,7 +154,10 @@ impl ByLabel {
         }
         let weight = weight.map(|values| filled(gather(values, &members)));
         let steps = match &weight {
-            PairWeight::Lambda { rank, gap, .. } if *gap != 0.0 => steps(rank, *gap),
+            PairWeight::Lambda { rank, gap, .. } if *gap != 0.0 => {
+                let largest = rank.iter().fold(0.0, |largest, rank| rank.to_f64().max(largest));
+                discount_steps(largest as usize + 1, *gap)
+            }
             _ => Vec::new(),
         };
         Self { x: filled(gather(x, &members)), weight, above, steps, members }
@@ -167,11 +170,6 @@ impl ByLabel {
     /// Returns the place at which each label begins in the sorted list, starting with the highest label.
     pub fn starts(&self) -> Vec<usize> {
         (0..self.above.len()).filter(|&j| self.above[j] == j).collect()
-    }
-
-    /// Returns the number of different labels.
-    pub fn levels(&self) -> usize {
-        self.starts().len()
     }
 
     /// Returns the index of each document's label among the distinct labels, counted from 0 for the lowest label.
@@ -229,12 +227,11 @@ pub fn filled<T: Real>(mut values: Vec<T>) -> Vec<T> {
     values
 }
 
-/// Returns the table of discount steps `gap (D(r) - D(r + 1))` for `r` up to the largest difference of ranks, where
-/// `r = 0` counts as 1.
-fn steps(ranks: &[f32], gap: f64) -> Vec<f32> {
-    let largest = ranks.iter().fold(0.0, |largest, rank| rank.to_f64().max(largest));
+/// Returns the discount step `gap (D(r) - D(r + 1))` for each difference of ranks `r` below `ranks`, with
+/// `D(r) = 1/log2(1 + r)`; `r = 0` counts as 1. The difference of discounts needs double precision.
+pub fn discount_steps(ranks: usize, gap: f64) -> Vec<f32> {
     let discount = |r: f64| 1.0 / (1.0 + r).log2();
-    (0..=largest as usize).map(|r| r.max(1) as f64).map(|r| (gap * (discount(r) - discount(r + 1.0))) as f32).collect()
+    (0..ranks).map(|r| r.max(1) as f64).map(|r| (gap * (discount(r) - discount(r + 1.0))) as f32).collect()
 }
 
 #[cfg(test)]

@@ -344,12 +344,12 @@ fn meetings<T: Real>(values: [&[T]; 3]) -> Vec<Meeting<'_, T, 3>> {
         .collect()
 }
 
-/// How many documents of a list have both a weight `v` and an incoming gradient `g`, only `v` (`adding`), or only `g`
-/// (`receiving`).
+/// What flows between the documents of a list.
 struct Flows {
-    both: usize,
-    adding: usize,
-    receiving: usize,
+    /// The number of pairs with a nonzero gradient.
+    pairs: usize,
+    /// The number of documents with a weight `v` or an incoming gradient `g`.
+    documents: usize,
 }
 
 impl Flows {
@@ -357,26 +357,23 @@ impl Flows {
         let count = |f: fn(bool, bool) -> bool| {
             v.iter().zip(g).map(|(v, g)| usize::from(f(*v != T::ZERO, *g != T::ZERO))).sum()
         };
-        Self { both: count(|v, g| v & g), adding: count(|v, g| v & !g), receiving: count(|v, g| !v & g) }
-    }
-
-    /// Returns the number of pairs with a nonzero gradient.
-    fn pairs(&self) -> usize {
-        let Self { both, adding, receiving } = self;
-        both * (both + adding + receiving) + adding * (both + receiving) + receiving * (both + adding)
+        // Documents that have both `v` and `g`, only `v`, or only `g`.
+        let [both, adding, receiving]: [usize; 3] = [count(|v, g| v & g), count(|v, g| v & !g), count(|v, g| !v & g)];
+        let documents = both + adding + receiving;
+        Self { pairs: both * documents + adding * (both + receiving) + receiving * (both + adding), documents }
     }
 
     /// Returns whether it is faster to visit only the pairs with a nonzero gradient. The bounds take into account that
     /// neighbors of selected documents are visited, too, and that short lists do not fill the vectors.
     fn are_few(&self, documents: usize) -> bool {
         const FEWEST: usize = 2 * TILE;
-        documents >= FEWEST && 4 * self.pairs() <= documents * documents
+        documents >= FEWEST && 4 * self.pairs <= documents * documents
     }
 
     /// Returns the cost per document, as a number of pairs.
     fn pairs_per_document(&self, documents: usize) -> usize {
-        let pairs = if self.are_few(documents) { 2 * self.pairs() } else { self.pairs() };
-        pairs / (self.both + self.adding + self.receiving).max(1)
+        let pairs = if self.are_few(documents) { 2 * self.pairs } else { self.pairs };
+        pairs / self.documents.max(1)
     }
 }
 
@@ -415,7 +412,7 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         };
         let values = [at, v, g];
         if flows.are_few(list.members) {
-            return Meeting::each_tile(&meetings(values), flows.pairs(), to_x, kernel);
+            return Meeting::each_tile(&meetings(values), flows.pairs, to_x, kernel);
         }
         let columns = Columns::all(values);
         for_each(tiles(&columns, values, to_x), list.members * list.members, kernel);

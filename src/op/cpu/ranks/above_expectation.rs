@@ -108,7 +108,7 @@ impl<T: Real> List<T> {
 
     fn tile(&self, at: Range<usize>) -> Tile<'_, T> {
         let (rows, x, b) = (&self.rows[at.clone()], &self.row_x[at.clone()], &self.row_b[at]);
-        Tile { list: self, parameters: &self.parameters, rows, x, b }
+        Tile { list: self, rows, x, b }
     }
 
     /// Runs a kernel on every tile of rows. Each call writes `width` numbers per row of its tile, all to its own part
@@ -125,7 +125,6 @@ impl<T: Real> List<T> {
 #[derive(Clone, Copy)]
 struct Tile<'a, T> {
     list: &'a List<T>,
-    parameters: &'a Parameters<T>,
     rows: &'a [usize],
     x: &'a [T],
     b: &'a [T],
@@ -203,8 +202,8 @@ impl<T: Real> Tile<'_, T> {
             }
             self.meet::<FMA>(j, compared, trial);
             kept.store(j, trial);
-            for (products, term) in products.chunks_exact_mut(length).zip(&self.parameters.terms) {
-                let (base, gap) = self.parameters.above(term, b);
+            for (products, term) in products.chunks_exact_mut(length).zip(&self.list.parameters.terms) {
+                let (base, gap) = self.list.parameters.above(term, b);
                 let chances = trial.ahead.iter().zip(trial.behind.iter());
                 if gap <= T::HALF {
                     for (product, (&ahead, _)) in products.iter_mut().zip(chances) {
@@ -216,7 +215,7 @@ impl<T: Real> Tile<'_, T> {
                     }
                 }
             }
-            if self.parameters.above == Above::Sum && b != T::ZERO {
+            if self.list.parameters.above == Above::Sum && b != T::ZERO {
                 self.add_above::<FMA>(b, trial, sums);
             }
         }
@@ -229,7 +228,7 @@ impl<T: Real> Tile<'_, T> {
         let length = self.rows.len();
         let chances = || trial.ahead.iter().zip(trial.behind.iter());
         let mut sums = sums.chunks_exact_mut(2 * length);
-        let mut terms = self.parameters.terms.chunks_exact(2);
+        let mut terms = self.list.parameters.terms.chunks_exact(2);
         for (sums, terms) in sums.by_ref().zip(terms.by_ref()) {
             let (bases, (first, second)) = ([terms[0].base, terms[1].base], sums.split_at_mut(length));
             for ((first, second), (&ahead, &behind)) in first.iter_mut().zip(second).zip(chances()) {
@@ -261,9 +260,9 @@ impl<T: Real> Tile<'_, T> {
     ) {
         let length = self.rows.len();
         let chances = || trial.ahead.iter().zip(trial.behind.iter());
-        let terms = self.parameters.terms.chunks_exact(2);
+        let terms = self.list.parameters.terms.chunks_exact(2);
         for (products, terms) in products.chunks_exact(2 * length).zip(terms.clone()) {
-            let [(base, gap), other] = [&terms[0], &terms[1]].map(|term| self.parameters.above(term, b));
+            let [(base, gap), other] = [&terms[0], &terms[1]].map(|term| self.list.parameters.above(term, b));
             let (bases, gaps) = ([base, other.0], [gap, other.1]);
             let (first, second) = products.split_at(length);
             for ((flow, (&ahead, &behind)), (&first, &second)) in
@@ -276,7 +275,7 @@ impl<T: Real> Tile<'_, T> {
         }
         let odd = terms.remainder();
         for (term, products) in odd.iter().zip(products[products.len() - odd.len() * length..].chunks_exact(length)) {
-            let (base, gap) = self.parameters.above(term, b);
+            let (base, gap) = self.list.parameters.above(term, b);
             for ((flow, (&ahead, &behind)), &product) in flow.iter_mut().zip(chances()).zip(products) {
                 *flow = *flow - sent(product, gap) / ahead.fma::<FMA>(base, behind);
             }
@@ -289,7 +288,7 @@ impl<T: Real> Tile<'_, T> {
     fn add_flows<const FMA: bool>(self, b: T, trial: &Trial<T>, products: &[T], sums: &[T], flow: &mut [T]) {
         let length = self.rows.len();
         let pairs = products.chunks_exact(2 * length).zip(sums.chunks_exact(2 * length));
-        for ((products, sums), terms) in pairs.zip(self.parameters.terms.chunks_exact(2)) {
+        for ((products, sums), terms) in pairs.zip(self.list.parameters.terms.chunks_exact(2)) {
             let bases = [terms[0].base, terms[1].base];
             let shares = bases.map(|base| b * base);
             let (products, sums) = (products.split_at(length), sums.split_at(length));
@@ -311,7 +310,7 @@ impl<T: Real> Tile<'_, T> {
                 }
             }
         }
-        let odd = self.parameters.terms.chunks_exact(2).remainder();
+        let odd = self.list.parameters.terms.chunks_exact(2).remainder();
         let [products, sums] = [products, sums].map(|values| &values[values.len() - odd.len() * length..]);
         for Term { base, .. } in odd {
             let rows = flow.iter_mut().zip(trial.ahead.iter().zip(trial.behind.iter()));
@@ -336,15 +335,15 @@ impl<T: Real> Kernel for Expectation<'_, T> {
         let mut scratch = [[T::ZERO; TILE]; 3];
         let mut trial = Trial::of_rows(length, &mut scratch);
         let mut kept = Kept(Vec::new());
-        let size = tile.parameters.terms.len() * length;
+        let size = tile.list.parameters.terms.len() * length;
         let (mut products, mut sums) = (vec![T::ZERO; size], vec![T::ZERO; size]);
-        for &(weight, compared) in &tile.parameters.mixture {
+        for &(weight, compared) in &tile.list.parameters.mixture {
             tile.products::<FMA>(compared, &mut trial, &mut kept, &mut products, &mut sums);
             let by_term = products.chunks_exact(length).zip(sums.chunks_exact(length));
-            for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
+            for ((products, sums), term) in by_term.zip(&tile.list.parameters.terms) {
                 let factor = weight * term.coefficient;
                 for ((out, &product), &sum) in self.out.iter_mut().zip(products).zip(sums) {
-                    let value = if tile.parameters.above == Above::Sum { product * sum } else { product };
+                    let value = if tile.list.parameters.above == Above::Sum { product * sum } else { product };
                     *out = value.fma::<FMA>(factor, *out);
                 }
             }
@@ -364,7 +363,7 @@ impl<T: Real> Kernel for Products<'_, T> {
         let (tile, length) = (self.tile, self.tile.rows.len());
         let mut scratch = [[T::ZERO; TILE]; 3];
         let mut trial = Trial::of_rows(length, &mut scratch);
-        let (_, compared) = tile.parameters.mixture[0];
+        let (_, compared) = tile.list.parameters.mixture[0];
         tile.products::<FMA>(compared, &mut trial, &mut Kept(Vec::new()), self.products, &mut []);
     }
 }
@@ -447,23 +446,23 @@ impl<T: Real> Kernel for Gradient<'_, T> {
         let (mut scratch, mut flow, mut partial) = ([[T::ZERO; TILE]; 3], [T::ZERO; TILE], [T::ZERO; TILE]);
         let (flow, partial) = (&mut flow[..length], &mut partial[..length]);
         let mut trial = Trial::of_rows(length, &mut scratch);
-        let size = tile.parameters.terms.len() * length;
+        let size = tile.list.parameters.terms.len() * length;
         let known = self.products.is_some();
         let mut kept = if known { Kept(Vec::new()) } else { Kept::new(length, tile.list.x.len()) };
         let (mut products, mut sums) = (self.products.unwrap_or_else(|| vec![T::ZERO; size]), vec![T::ZERO; size]);
-        for &(weight, compared) in &tile.parameters.mixture {
+        for &(weight, compared) in &tile.list.parameters.mixture {
             if !known {
                 tile.products::<FMA>(compared, &mut trial, &mut kept, &mut products, &mut sums);
             }
             // From here on, `products` holds the derivatives with respect to the product, and `sums` holds those with
             // respect to one of its factors.
             let by_term = products.chunks_exact_mut(length).zip(sums.chunks_exact_mut(length));
-            for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
+            for ((products, sums), term) in by_term.zip(&tile.list.parameters.terms) {
                 let factor = weight * term.coefficient;
                 for ((product, sum), &g) in products.iter_mut().zip(sums.iter_mut()).zip(self.g) {
                     *product = flushed(*product * g * factor);
                     *sum = -*product * *sum * term.gap;
-                    if tile.parameters.above == Above::Nothing {
+                    if tile.list.parameters.above == Above::Nothing {
                         *product = *product * term.gap;
                     }
                 }
@@ -474,7 +473,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                     tile.meet::<FMA>(j, compared, &mut trial);
                 }
                 flow.fill(T::ZERO);
-                match tile.parameters.above {
+                match tile.list.parameters.above {
                     // All documents have the same gaps, which the derivatives already include.
                     Above::Nothing => tile.add_product_flows::<FMA>(b, &trial, &products, flow, |by, _| by),
                     Above::Product => tile.add_product_flows::<FMA>(b, &trial, &products, flow, |by, gap| by * gap),

@@ -131,17 +131,6 @@ struct Memory<T> {
     rises: Vec<T>,
 }
 
-impl<T: Real> Memory<T> {
-    fn new(documents: usize, ranks: usize, rows: usize) -> Self {
-        let (block, size) = (block(documents), ranks * rows);
-        Self {
-            starts: vec![T::ZERO; documents.div_ceil(block) * size],
-            before: vec![T::ZERO; block * size],
-            rises: vec![T::ZERO; size],
-        }
-    }
-}
-
 /// Computes the gradient over the pairs that combine the rows of a tile with all documents, for both sides of each
 /// pair.
 struct Gradient<'a, T> {
@@ -248,7 +237,12 @@ pub fn gradient<T: Real>(target: Target, [x, g]: [&[T]; 2], mixture: &Mixture, v
         let compared = comparison.in_type();
         let work = x.len() * places.len() * ranks;
         let partials = each_stripe(&mut to_own, x.len(), work, |stripe, to_rows, to_all| {
-            let mut memory = Memory::new(x.len(), ranks, rows.min(to_rows.len()));
+            let (block, size) = (block(x.len()), ranks * rows.min(to_rows.len()));
+            let mut memory = Memory {
+                starts: vec![T::ZERO; x.len().div_ceil(block) * size],
+                before: vec![T::ZERO; block * size],
+                rises: vec![T::ZERO; size],
+            };
             for (tile, to_rows) in to_rows.chunks_mut(rows).enumerate() {
                 let start = stripe.start + tile * rows;
                 let here = start..start + to_rows.len();
