@@ -6,19 +6,121 @@
 //! the gradient, the products are computed again under each comparison. Each cube (thread block) sums the gradient of
 //! its rows for every column, and a second kernel adds these sums. No array over pairs is needed.
 
-use burn_cubecl::cubecl::{self, prelude::*};
-use burn_cubecl::tensor::CubeTensor;
+use burn::tensor::FloatDType;
+use burn_cubecl::CubeBackend;
 
-use super::above_products::{SMALLEST, Scratch, TILE, contributed, meet, passes};
-use super::launch::{Outputs, compute, product, start, sum};
-use super::members::{Rule, collect_columns, order, row, send};
-use super::noise::{Kind, comparison, comparisons, numbers};
-use super::real::probability;
-use super::tile::{ROWS, SLICES, STRIDE, UNITS, place, place_in_part, sum_of_row};
-use crate::op::cpu::{Above, AboveExpectation};
+use super::*;
 
 /// The largest number of terms for which the shared memory of every device suffices for the gradient kernel.
 pub(super) const MOST_TERMS: usize = 40;
+
+/// The number of columns in a tile, whose trials are in shared memory at the same time.
+const TILE: usize = 16;
+
+/// The smallest value that a factor of a product may have.
+const SMALLEST: f32 = <f32 as Real>::SMALLEST_FACTOR;
+
+/// Returns the tensor `b` that the kernels read. If only the rank matters, this tensor is 0, so that every factor
+/// `1 - b` is 1.
+pub(super) fn contributed(b: &CubeTensor, above: Above) -> CubeTensor {
+    match above {
+        Above::Nothing => CubeBackend::float_zeros(b.shape(), &b.device, FloatDType::F32),
+        Above::Sum | Above::Product => b.clone(),
+    }
+}
+
+/// Returns how many terms each unit computes.
+pub(super) fn own(terms: &[ExponentialTerm]) -> usize {
+    terms.len().div_ceil(SLICES)
+}
+
+/// Returns the bases, the gaps (one minus the base) and the coefficients of the terms, `own * SLICES` numbers each. They
+/// are padded, so that all units have the same number of terms. A lower bound ensures that the product of two bases does
+/// not underflow.
+pub(super) fn padded_terms(terms: &[ExponentialTerm]) -> Vec<f32> {
+    let column = |of: fn(&ExponentialTerm) -> f64, filler: f32| {
+        let mut column: Vec<f32> = terms.iter().map(|term| of(term) as f32).collect();
+        column.resize(own(terms) * SLICES, filler);
+        column
+    };
+    let bases = column(|term| term.base, 1.0).into_iter().map(|base| base.max(SMALLEST)).collect();
+    [bases, column(|term| 1.0 - term.base, 0.0), column(|term| term.coefficient, 0.0)].concat()
+}
+
+/// Returns the factor by which a document above, whose number is `b`, changes the product. The factor is `1 - b`, or 1
+/// for a sum.
+#[cube]
+pub(super) fn passes(b: f32, #[comptime] sum: bool) -> f32 {
+    if comptime!(sum) { f32::new(1.0f32) } else { 1.0f32 - b }
+}
+
+/// Shared memory for the trials of a tile of columns against the rows of a cube. For each pair, the memory holds the
+/// probability that the column is above the row, and the probability that it is not. For each column, the memory also
+/// holds the number `b`.
+#[derive(CubeType)]
+struct Scratch {
+    ahead: Shared<[f32]>,
+    behind: Shared<[f32]>,
+    tile_b: Shared<[f32]>,
+}
+
+/// Visits all columns. For each term of the unit, sets `products` to the product of the factors of the columns, and
+/// `sums` to the number `b` of the row plus the shares of the columns. The array `terms` comes from [`padded_terms`]. All
+/// units of a cube must call this function together, since it waits for them.
+#[cube]
+fn meet(
+    x: &[f32],
+    b: &[f32],
+    order: &[u32],
+    terms: &[f32],
+    place: Place,
+    row: Row,
+    comparison: Comparison,
+    scratch: &mut Scratch,
+    products: &mut Array<f32>,
+    sums: &mut Array<f32>,
+    #[comptime] own: usize,
+    #[comptime] sum: bool,
+) {
+    #[unroll]
+    for term in 0..own {
+        products[term] = 1.0f32;
+        sums[term] = b[row.cell];
+    }
+    for start in range_stepped(0, row.visited, TILE) {
+        let length = min(row.visited - start, TILE);
+        for j in range_stepped(place.slice, length, SLICES) {
+            let other = place.list + order[row.columns + start + j] as usize;
+            let beats = probability((x[other] - row.x) * comparison.rate - comparison.shift);
+            scratch.ahead[j * ROWS + place.lane] = select(other != row.cell, beats.of, 0.0f32);
+            scratch.behind[j * ROWS + place.lane] = select(other != row.cell, beats.against, 1.0f32);
+            if place.lane == 0 {
+                scratch.tile_b[j] = b[other];
+            }
+        }
+        sync_cube();
+        for j in 0..length {
+            let ahead = scratch.ahead[j * ROWS + place.lane];
+            let behind = scratch.behind[j * ROWS + place.lane];
+            let b = scratch.tile_b[j];
+            let left = passes(b, sum);
+            #[unroll]
+            for term in 0..own {
+                let m = place.slice + term * SLICES;
+                let whole = terms[m];
+                let base = whole * left;
+                let loss = ahead * fma(whole, 1.0f32 - left, terms[comptime!(own * SLICES) + m]);
+                let factor = max(fma(ahead, base, behind), comptime!(SMALLEST));
+                let large = fma(-products[term], loss, products[term]);
+                products[term] = select(loss < 0.5f32, large, products[term] * factor);
+                if comptime!(sum) {
+                    sums[term] += ahead * b * base / factor;
+                }
+            }
+        }
+        sync_cube();
+    }
+}
 
 /// Computes the expectation of each row `i`, which is `a_i` times the mean over comparisons of `sum_m c_m P_im S_im`
 /// (with a sum) or `sum_m c_m P_im`.
@@ -51,11 +153,6 @@ fn values(
     let comparisons = comparisons(noise, row.column_count, kind);
     for number in 0..comparisons {
         let comparison = comparison(noise, number, comparisons, kind);
-        #[unroll]
-        for term in 0..own {
-            products[term] = 1.0f32;
-            sums[term] = b[row.cell];
-        }
         meet(x, b, order, terms, place, row, comparison, &mut scratch, &mut products, &mut sums, own, sum);
         #[unroll]
         for term in 0..own {
@@ -112,11 +209,6 @@ fn flows(
     let comparisons = comparisons(noise, row.column_count, kind);
     for number in 0..comparisons {
         let comparison = comparison(noise, number, comparisons, kind);
-        #[unroll]
-        for term in 0..own {
-            products[term] = 1.0f32;
-            sums[term] = b[row.cell];
-        }
         meet(x, b, order, terms, place, row, comparison, &mut scratch, &mut products, &mut sums, own, sum);
         #[unroll]
         for term in 0..own {
@@ -169,29 +261,10 @@ fn flows(
     }
 }
 
-/// Returns how many terms each unit computes.
-fn own(expectation: &AboveExpectation) -> usize {
-    expectation.terms.len().div_ceil(SLICES)
-}
-
-/// Returns the bases, the gaps (one minus the base) and the coefficients of the terms. Each of these lists is padded,
-/// so that all units have the same number of terms.
-fn terms(expectation: &AboveExpectation) -> Vec<f32> {
-    let length = own(expectation) * SLICES;
-    let column = |of: &dyn Fn(usize) -> f64, filler: f32| {
-        let mut column: Vec<f32> = (0..expectation.terms.len()).map(|m| of(m) as f32).collect();
-        column.resize(length, filler);
-        column
-    };
-    let terms = &expectation.terms;
-    let bases = column(&|m| terms[m].base, 1.0).into_iter().map(|base| base.max(SMALLEST)).collect();
-    [bases, column(&|m| 1.0 - terms[m].base, 0.0), column(&|m| terms[m].coefficient, 0.0)].concat()
-}
-
 /// Returns the name under which a compiled kernel is known; expectations with the same name share the kernel.
 fn name(expectation: &AboveExpectation) -> String {
     let (kind, _) = numbers(&expectation.noise);
-    format!("above_expectation, {kind:?}, {:?}, {} terms a unit", expectation.above, own(expectation))
+    format!("above_expectation, {kind:?}, {:?}, {} terms a unit", expectation.above, own(&expectation.terms))
 }
 
 /// See [`above_expectation`](crate::op::above_expectation()).
@@ -204,8 +277,8 @@ pub fn above_expectation([x, a, b, mask]: [&CubeTensor; 4], expectation: &AboveE
         let order = order(batch, Rule::Separately, &a, mask);
         let out = batch.per_document();
         let ((kind, noise), b) = (numbers(&expectation.noise), contributed(b, expectation.above));
-        let (terms, noise) = (batch.upload(&terms(expectation)), batch.upload(&noise));
-        let (own, sum) = (own(expectation), expectation.above == Above::Sum);
+        let (terms, noise) = (batch.upload(&padded_terms(&expectation.terms)), batch.upload(&noise));
+        let (own, sum) = (own(&expectation.terms), expectation.above == Above::Sum);
         start!(batch.cubes(), values::launch, [x, &a, &b, &order, &terms, &noise], [&out], kind, own, sum);
         vec![out]
     })
@@ -225,8 +298,8 @@ pub fn above_expectation_gradient(
         let order = order(batch, Rule::Separately, &weights, mask);
         let [to_rows, to_columns] = [batch.per_document(), batch.per_document()];
         let ((kind, noise), b) = (numbers(&expectation.noise), contributed(b, expectation.above));
-        let (terms, noise) = (batch.upload(&terms(expectation)), batch.upload(&noise));
-        let (own, is_sum) = (own(expectation), expectation.above == Above::Sum);
+        let (terms, noise) = (batch.upload(&padded_terms(&expectation.terms)), batch.upload(&noise));
+        let (own, is_sum) = (own(&expectation.terms), expectation.above == Above::Sum);
         for part in batch.parts(batch.documents) {
             let partials = batch.numbers([part.cubes, batch.documents]);
             start!(batch.cubes_for(part.cubes), flows::launch,

@@ -8,18 +8,9 @@
 //! recomputed. Each cube sums the gradient of its rows for every column, and a second kernel adds the sums of all
 //! cubes.
 
-use burn::backend::TensorMetadata;
-use burn_cubecl::cubecl::{self, prelude::*};
-use burn_cubecl::tensor::CubeTensor;
-
-use super::above_products::contributed;
-use super::launch::{Outputs, compute, product, start, sum};
-use super::members::{Rule, collect_columns, order, row, send};
-use super::noise::{comparison, comparisons, numbers};
-use super::rank_window::{Form, Neighbor, Trial, Window, advance, begin, empty, retreat, slope_at, trial};
-use super::real::is_counted;
-use super::tile::{STRIDE, UNITS, place_in_part, sum_of_row};
-use crate::op::cpu::AboveRecursion;
+use super::above_expectation::contributed;
+use super::rank_window::{Form, Neighbor, Window, advance, begin, empty, retreat, slope_at, trial};
+use super::*;
 
 /// The number of columns for which a cube collects gradients in shared memory before it sums them.
 const TILE: usize = 8;
@@ -315,7 +306,12 @@ fn flows(
                         let trial = trial(x, b, order, place.list, row, comparison, start + j, form);
                         let above = take(&*scratch, slots, slots_of.above, start + j, windows_above > 0, form);
                         let states = slots_of.within + j * comptime!(form.state());
-                        let by_chance = through_ranks(&*scratch, slots, states, &slopes, above, trial, form);
+                        let mut by_chance = 0.0f32;
+                        #[unroll]
+                        for rank in 0..comptime!(form.width) {
+                            let here = kept(&*scratch, slots, states, rank, form);
+                            by_chance += slope_at(here, &slopes, above, trial, rank, form);
+                        }
                         let flow = select(row_counts, by_chance * trial.bell * slope, 0.0f32);
                         leave(scratch, slots, slots_of.above, start + j, &slopes, 0usize, form);
                         retreat(&mut slopes, above, trial, form);
@@ -340,28 +336,6 @@ fn flows(
     if place.exists && place.slice == 0 {
         to_rows[row.cell] = to_row;
     }
-}
-
-/// Returns the derivative of the expectation with respect to the probability that a column is above the row. The
-/// derivative is computed from the state before the trial (stored starting at slot `states`) and the derivatives after
-/// the trial.
-#[cube]
-fn through_ranks(
-    scratch: &[f32],
-    slots: Slots,
-    states: usize,
-    slopes: &Window,
-    above: Neighbor,
-    trial: Trial,
-    #[comptime] form: Form,
-) -> f32 {
-    let mut by_chance = 0.0f32;
-    #[unroll]
-    for rank in 0..comptime!(form.width) {
-        let here = kept(scratch, slots, states, rank, form);
-        by_chance += slope_at(here, slopes, above, trial, rank, form);
-    }
-    by_chance
 }
 
 /// See [`above_recursion`](crate::op::above_recursion()).

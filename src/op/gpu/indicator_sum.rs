@@ -1,13 +1,7 @@
 //! Computes [`indicator_sum`](crate::op::indicator_sum()) on a GPU, with one exponential per pair. The softmax
 //! does not subtract a maximum. The largest exponent of a document is already 0, because its distance to itself is 0.
 
-use burn_cubecl::cubecl::{self, prelude::*};
-use burn_cubecl::tensor::CubeTensor;
-
-use super::launch::{Outputs, compute, start};
-use super::members::{Rule, order, row};
-use super::real::exponential;
-use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
+use super::*;
 
 /// For each row `i`, computes `total_i = sum_j k_ij` and `sum_j a_j k_ij / total_i` with
 /// `k_ij = m_j exp(rate (x_j - x_i)^2)`. At padding, the softmax sum is 0 and the denominator `total_i` is at least 1.

@@ -61,12 +61,6 @@ pub(super) struct Part {
 }
 
 impl Batch {
-    /// Creates the batch for a tensor `[lists, documents]`, whose size must not be 0.
-    pub fn from_tensor(x: &CubeTensor) -> Self {
-        let [lists, documents] = x.shape().dims();
-        Self { client: x.client.clone(), device: x.device.clone(), lists, documents }
-    }
-
     /// Returns the number of tiles into which the rows of a list are split.
     pub fn tiles(&self) -> usize {
         self.documents.div_ceil(ROWS)
@@ -252,7 +246,8 @@ pub(super) fn run(
     let launch = || {
         #[cfg(test)]
         super::tests::LAUNCHED.lock().expect("no test panics here").push((kernel.to_owned(), x.shape().dims()));
-        launch(&Batch::from_tensor(x))
+        let [lists, documents] = x.shape().dims();
+        launch(&Batch { client: x.client.clone(), device: x.device.clone(), lists, documents })
     };
     let key = (x.device.clone(), format!("{kernel} ({:?})", x.dtype));
     // The look-up is not in the `match`, which would hold the lock while the kernel starts.

@@ -5,12 +5,7 @@
 //! terms are added in the same order, so the results are bit-identical. Skipped documents do not matter, even if their
 //! scores are NaN.
 
-use burn_cubecl::cubecl::{self, prelude::*};
-use burn_cubecl::tensor::CubeTensor;
-
-use super::launch::{Batch, Part, start};
-use super::real::is_counted;
-use super::tile::{Place, ROWS, STRIDE, UNITS};
+use super::*;
 
 /// Where the indices of the rows and columns of a list are stored in `order`, and how many of them are visited.
 #[derive(CubeType, Clone, Copy)]

@@ -17,7 +17,6 @@
 #![allow(clippy::collapsible_if, clippy::needless_range_loop)]
 
 mod above_expectation;
-mod above_products;
 mod above_recursion;
 mod indicator_sum;
 mod launch;
@@ -34,12 +33,23 @@ mod step_sum;
 mod tests;
 mod tile;
 
+// Imports for the kernels, which take them with `use super::*`.
+use burn::backend::{TensorMetadata, ops::FloatTensorOps};
+use burn_cubecl::cubecl::{self, prelude::*};
+use launch::{Batch, Cubes, Part, compute, product, run, start, sum};
+use members::{Row, Rule, collect_columns, order, row, send};
+use noise::{Comparison, Kind, comparison, comparisons, numbers};
+use real::{difference_of_products, exponential, is_counted, is_finite, probability, sigmoid};
+use tile::{Place, ROWS, SLICES, STRIDE, UNITS, in_tile, place, place_in_part, sum_of_row};
+
+use super::cpu::{Above, AboveExpectation, AboveRecursion, ExponentialTerm, Real};
+
 pub use above_expectation::{above_expectation, above_expectation_gradient};
 pub use above_recursion::{above_recursion, above_recursion_gradient};
 pub use burn_cubecl::tensor::CubeTensor;
 pub use indicator_sum::{indicator_sum, indicator_sum_gradient};
 pub use launch::Outputs;
-pub use list::{at_rank, centered, centered_gradient, ideal_dcg, log_softmax, log_softmax_gradient, unit_gradient};
+pub use list::*;
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use rank::rank;
 pub use rank_expectation::{rank_expectation, rank_expectation_gradient};

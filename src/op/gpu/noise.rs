@@ -3,10 +3,8 @@
 //! Under exact noise, the number of comparisons depends on the number of documents in a list, which the device counts.
 //! Padding therefore does not change the comparisons.
 
-use burn_cubecl::cubecl::{self, prelude::*};
-
-use super::real::exponential;
-use crate::op::cpu::{self, NOISE_RANGE, NOISE_STEP, ScoreNoise};
+use super::*;
+use crate::op::cpu::{self, DENSITY, NOISE_RANGE, NOISE_STEP, ScoreNoise};
 
 /// How a document is compared with the others, and the weight of this comparison in the average.
 #[derive(CubeType, Clone, Copy)]
@@ -23,9 +21,6 @@ pub(super) enum Kind {
     Exact,
     Mixture,
 }
-
-/// The density of standard normal noise at 0.
-const FRAC_1_SQRT_2PI: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
 
 /// Returns the number of comparisons in a list of `documents`. The array `noise` must come from [`numbers`].
 #[cube]
@@ -51,7 +46,7 @@ pub(super) fn comparison(noise: &[f32], number: usize, count: usize, #[comptime]
             let step = comptime!((2.0 * NOISE_RANGE) as f32) / f32::cast_from(u32::cast_from(last));
             let own = fma(step, f32::cast_from(u32::cast_from(bounded)), comptime!(-NOISE_RANGE as f32));
             Comparison {
-                weight: step * comptime!(FRAC_1_SQRT_2PI as f32) * exponential(-0.5f32 * own * own),
+                weight: step * comptime!(DENSITY as f32) * exponential(-0.5f32 * own * own),
                 rate: noise[0],
                 shift: own * comptime!(std::f32::consts::FRAC_1_SQRT_2),
             }

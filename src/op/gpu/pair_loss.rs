@@ -1,14 +1,9 @@
 //! Computes [`pair_loss`](crate::op::pair_loss()) on a GPU. The kernels visit every pair, even if its labels are equal.
 //! The CPU kernels sort by label first, but on a GPU this costs more than it saves.
 
-use burn_cubecl::cubecl::{self, prelude::*};
-use burn_cubecl::tensor::CubeTensor;
-
-use super::launch::{Outputs, compute, start};
-use super::members::{Rule, order, row};
-use super::real::{exponential, log_1p, sigmoid};
-use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
-use crate::op::cpu::{PairLoss, PairWeight, Real};
+use super::real::log_1p;
+use super::*;
+use crate::op::cpu::{PairLoss, PairWeight, discount_steps};
 
 /// The loss of a pair with the score difference `t`, and the slope of the loss.
 #[cube]
@@ -280,16 +275,10 @@ impl<'a> Weighting<'a> {
         })
     }
 
-    /// Returns the discount step `gap (D(r) - D(r + 1))` for each difference of ranks `r`, with `D(r) = 1/log2(1 + r)`;
-    /// `r = 0` counts as 1. The host computes this table in double precision, because the difference of discounts would
-    /// lose digits to cancellation in single precision.
+    /// Returns the [discount steps](discount_steps) of each difference of ranks. The host computes them in double
+    /// precision, because the difference of discounts would lose digits to cancellation in single precision.
     fn steps(&self, documents: usize) -> Vec<f32> {
-        if self.form != Form::Gap {
-            return vec![0.0];
-        }
-        let discount = |r: f64| 1.0 / (1.0 + r).log2();
-        let distances = (0..documents).map(|r| r.max(1) as f64);
-        distances.map(|r| (self.gap * (discount(r) - discount(r + 1.0))) as f32).collect()
+        if self.form == Form::Gap { discount_steps(documents, self.gap) } else { vec![0.0] }
     }
 }
 

@@ -1,10 +1,6 @@
 //! Computes [`rank`](crate::op::rank()) on a GPU, by counting the documents ahead.
 
-use burn_cubecl::cubecl::{self, prelude::*};
-use burn_cubecl::tensor::CubeTensor;
-
-use super::launch::{Cubes, Outputs, run, start};
-use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
+use super::*;
 
 /// Computes the rank of each row, which is one more than the number of documents ahead. A padded document ranks behind
 /// all documents and behind the padding before it.

@@ -7,14 +7,8 @@
 //! is near 1, and where tied documents have equal factors. The terms of a row are divided among its units: unit `s`
 //! computes the products for the terms `s, s + SLICES, ..`.
 
-use burn_cubecl::cubecl::{self, prelude::*};
-use burn_cubecl::tensor::CubeTensor;
-
-use super::launch::{Outputs, compute, product, start};
-use super::members::{Rule, order, row};
-use super::real::{difference_of_products, probability};
-use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
-use crate::op::cpu::{ExponentialTerm, Real};
+use super::above_expectation::{own, padded_terms};
+use super::*;
 
 /// The number of columns in a tile. The units of a row share the computation of their probabilities.
 const TILE: usize = 32;
@@ -23,21 +17,19 @@ const TILE: usize = 32;
 pub(super) const MOST_TERMS: usize = 48;
 
 /// For each row `i`, computes the product `P_im` over the documents `j != i` for each term, and `m_i sum_m c_m P_im`.
-/// The argument `gaps` holds `1 - z_m`. Each unit computes `own` terms; beyond the last term of the discount, the
-/// coefficients are 0.
+/// The array `terms` comes from [`padded_terms`]. Each unit computes `own` terms; beyond the last term of the discount,
+/// the coefficients are 0.
 #[cube(launch)]
 fn values(
     x: &[f32],
     mask: &[f32],
     order: &[u32],
-    bases: &[f32],
-    gaps: &[f32],
-    coefficients: &[f32],
+    terms: &[f32],
     out: &mut [f32],
     products: &mut [f32],
     lists: usize,
     documents: usize,
-    terms: usize,
+    count: usize,
     rate: f32,
     #[comptime] own: usize,
 ) {
@@ -51,8 +43,9 @@ fn values(
     let mut product = Array::<f32>::new(own);
     #[unroll]
     for term in 0..own {
-        base[term] = bases[place.slice + term * SLICES];
-        gap[term] = gaps[place.slice + term * SLICES];
+        let m = place.slice + term * SLICES;
+        base[term] = terms[m];
+        gap[term] = terms[comptime!(own * SLICES) + m];
         product[term] = 1.0f32;
     }
     for start in range_stepped(0, row.visited, TILE) {
@@ -81,9 +74,9 @@ fn values(
     #[unroll]
     for term in 0..own {
         let m = place.slice + term * SLICES;
-        expectation = fma(coefficients[m], product[term], expectation);
-        if place.exists && m < terms {
-            products[row.cell * terms + m] = product[term];
+        expectation = fma(terms[comptime!(2 * own * SLICES) + m], product[term], expectation);
+        if place.exists && m < count {
+            products[row.cell * count + m] = product[term];
         }
     }
     let expectation = sum_of_row(expectation, place, &mut sums);
@@ -158,33 +151,14 @@ fn gradients(
     }
 }
 
-/// Returns the bases of the terms. A lower bound ensures that the product of two bases does not underflow.
-fn bases(terms: &[ExponentialTerm]) -> Vec<f32> {
-    terms.iter().map(|term| (term.base as f32).max(f32::SMALLEST_FACTOR)).collect()
-}
-
 /// Returns the expectation of each document times its weight `a`, and the product of each term.
 pub fn rank_expectation([x, a, _, mask]: [&CubeTensor; 4], rate: f64, terms: &[ExponentialTerm]) -> Outputs {
-    let own = terms.len().div_ceil(SLICES);
-    let padded = |mut values: Vec<f32>, filler| {
-        values.resize(own * SLICES, filler);
-        values
-    };
-    compute(&format!("above_expectation, independent, {own} terms a unit"), x, Some(mask), 8, |batch| {
+    let own = own(terms);
+    compute(&format!("above_expectation, independent, {own} terms a unit"), x, Some(mask), 6, |batch| {
         let order = order(batch, Rule::Separately, mask, mask);
         let (out, products) = (batch.per_document(), batch.numbers([batch.lists, batch.documents, terms.len()]));
-        let bases = batch.upload(&padded(bases(terms), 1.0));
-        let gaps = batch.upload(&padded(terms.iter().map(|term| (1.0 - term.base) as f32).collect(), 0.0));
-        let coefficients = batch.upload(&padded(terms.iter().map(|term| term.coefficient as f32).collect(), 0.0));
-        start!(
-            batch.cubes(),
-            values::launch,
-            [x, mask, &order, &bases, &gaps, &coefficients],
-            [&out, &products],
-            terms.len(),
-            rate as f32,
-            own
-        );
+        let (count, terms) = (terms.len(), batch.upload(&padded_terms(terms)));
+        start!(batch.cubes(), values::launch, [x, mask, &order, &terms], [&out, &products], count, rate as f32, own);
         vec![product(&out, a), products]
     })
 }
@@ -208,7 +182,7 @@ pub fn rank_expectation_gradient(
         let weights = product(a, g);
         let slopes: Vec<f32> = terms.iter().map(|term| (term.coefficient * (term.base - 1.0)) as f32).collect();
         let density = (rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI) as f32;
-        let (bases, slopes) = (batch.upload(&bases(terms)), batch.upload(&slopes));
+        let (bases, slopes) = (batch.upload(&padded_terms(terms)), batch.upload(&slopes));
         start!(
             batch.cubes(),
             gradients::launch,

@@ -8,14 +8,8 @@
 //! moves probabilities to the next higher rank, and derivatives to the next lower rank. A window therefore needs the
 //! values of one rank of the neighboring window for each trial.
 
-use burn_cubecl::cubecl::{self, prelude::*};
-
-use super::above_products::passes;
-use super::members::Row;
-use super::noise::{Comparison, Kind};
-use super::real::probability;
-use super::tile::{ROWS, SLICES};
-use crate::op::cpu::Above;
+use super::above_expectation::passes;
+use super::*;
 
 /// The width of a window is a multiple of this number, so that few kernels are compiled. The width is at most `WIDEST`,
 /// because a unit cannot hold more ranks in its registers.

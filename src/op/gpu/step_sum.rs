@@ -1,13 +1,8 @@
 //! Computes [`step_sum`](crate::op::step_sum()) on a GPU, with one division and one exponential (or arc tangent) per
 //! pair.
 
-use burn_cubecl::cubecl::{self, prelude::*};
-use burn_cubecl::tensor::CubeTensor;
-
-use super::launch::{Outputs, compute, start};
-use super::members::{Rule, order, row};
-use super::real::{arc_tangent, difference_of_products, exponential, probability, sigmoid};
-use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
+use super::real::arc_tangent;
+use super::*;
 use crate::op::cpu::Step;
 
 /// A [`Step`] as a type, with its slope. The kernels are generic over this type.
