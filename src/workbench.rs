@@ -68,11 +68,7 @@ pub mod op {
         Above, AboveExpectation, AboveRecursion, Comparison, Distance, ExponentialTerm, NeuralSortMatrix, PairLoss,
         ScoreNoise,
     };
-    pub use crate::op::functions::{
-        PairWeight, above_expectation, above_recursion, at_rank, centered, counted_step_sum, exp2, ideal_dcg,
-        in_spreads, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, step_sum,
-        with_unit_gradient,
-    };
+    pub use crate::op::primitive::functions::*;
 }
 
 /// The JSON notation and the JSON tables of the library.

@@ -1,66 +1,11 @@
-//! The list of primitives, and [`Call`], a value that holds a primitive with its inputs, for backends and automatic
-//! differentiation.
+//! [`Call`], a value that holds a primitive with its inputs, for backends and automatic differentiation.
 
 #[cfg(feature = "_cube")]
 use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::{Backend, ExtensionType, tensor::FloatTensor};
 
-use super::cpu::{AboveExpectation, AboveRecursion, NeuralSortMatrix};
-use super::primitive::{Arrays, Primitive, array::Array};
-pub use super::primitive::{
-    centered::Centered,
-    elementwise::{AtRank, Exp2, Log2Discount, Select},
-    indicator_sum::IndicatorSum,
-    log_softmax::LogSoftmax,
-    pair_loss::PairSum,
-    rank::{IdealDcg, Rank},
-    step_sum::StepSum,
-    unit_gradient::UnitGradient,
-};
-
-/// Declares [`Operation`], and `each!`, which runs an expression on the primitive that an operation holds.
-macro_rules! operations {
-    ($d:tt $($primitive:ident),* $(,)?) => {
-        /// One of the primitives.
-        #[derive(Clone, Debug)]
-        pub enum Operation {
-            $($primitive($primitive),)*
-        }
-
-        $(impl From<$primitive> for Operation {
-            fn from(primitive: $primitive) -> Self {
-                Self::$primitive(primitive)
-            }
-        })*
-
-        macro_rules! each {
-            ($d operation:expr, $d primitive:ident => $d run:expr) => {
-                match $d operation {
-                    $($crate::op::call::Operation::$primitive($d primitive) => $d run,)*
-                }
-            };
-        }
-    };
-}
-
-operations!($
-    StepSum,
-    AboveExpectation,
-    AboveRecursion,
-    IndicatorSum,
-    PairSum,
-    NeuralSortMatrix,
-    Rank,
-    AtRank,
-    Exp2,
-    Log2Discount,
-    LogSoftmax,
-    IdealDcg,
-    Select,
-    Centered,
-    UnitGradient,
-);
-pub(super) use each;
+use super::primitive::interface::{Arrays, Primitive};
+use super::primitive::{Operation, array::Array, each};
 
 /// Up to seven tensors of one backend. burn's dispatch accepts neither an `Option` nor a `Vec` of tensors.
 #[derive(Clone, Debug, ExtensionType)]
@@ -84,18 +29,18 @@ pub enum Tensors<B: Backend> {
     ),
 }
 
-/// Moves the tensors of [`Tensors`] to a vector; references, if the value is one.
+/// Moves what [`Tensors`] or their metadata hold to a vector; references, if the value is one.
 macro_rules! listed {
-    ($tensors:expr) => {
+    ($type:ident, $tensors:expr) => {
         match $tensors {
-            Tensors::None => vec![],
-            Tensors::One(a) => vec![a],
-            Tensors::Two(a, b) => vec![a, b],
-            Tensors::Three(a, b, c) => vec![a, b, c],
-            Tensors::Four(a, b, c, d) => vec![a, b, c, d],
-            Tensors::Five(a, b, c, d, e) => vec![a, b, c, d, e],
-            Tensors::Six(a, b, c, d, e, f) => vec![a, b, c, d, e, f],
-            Tensors::Seven(a, b, c, d, e, f, g) => vec![a, b, c, d, e, f, g],
+            $type::None => vec![],
+            $type::One(a) => vec![a],
+            $type::Two(a, b) => vec![a, b],
+            $type::Three(a, b, c) => vec![a, b, c],
+            $type::Four(a, b, c, d) => vec![a, b, c, d],
+            $type::Five(a, b, c, d, e) => vec![a, b, c, d, e],
+            $type::Six(a, b, c, d, e, f) => vec![a, b, c, d, e, f],
+            $type::Seven(a, b, c, d, e, f, g) => vec![a, b, c, d, e, f, g],
         }
     };
 }
@@ -123,7 +68,7 @@ impl<B: Backend> Tensors<B> {
     }
 
     pub fn into_vec(self) -> Vec<FloatTensor<B>> {
-        listed!(self)
+        listed!(Tensors, self)
     }
 
     pub fn into_arrays(self) -> Arrays<B> {
@@ -131,16 +76,12 @@ impl<B: Backend> Tensors<B> {
     }
 
     pub fn refs(&self) -> Vec<&FloatTensor<B>> {
-        listed!(self)
+        listed!(Tensors, self)
     }
 
-    /// Returns the only tensor; panics if there are none or several.
-    #[track_caller]
-    pub fn one(self) -> FloatTensor<B> {
-        match self {
-            Self::One(one) => one,
-            others => panic!("{} tensors for one", others.refs().len()),
-        }
+    /// Returns the first tensor; panics if there are none.
+    pub fn first(self) -> FloatTensor<B> {
+        self.into_vec().remove(0)
     }
 }
 
@@ -184,23 +125,9 @@ impl<B: Backend> Call<B> {
 /// Returns the shapes and types of the outputs of a sum over pairs, which kernel fusion must know in advance.
 #[cfg(feature = "_cube")]
 pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsMetadata {
-    let x = first_input(call);
+    let x = listed!(TensorsMetadata, &call.inputs)[0];
     let shapes: Vec<Vec<usize>> = each!(&call.operation, primitive => primitive.shapes(x.shape.dims()));
     listing(shapes.into_iter().map(|shape| TensorSpec::new(shape.into(), x.dtype)).collect())
-}
-
-#[cfg(feature = "_cube")]
-fn first_input(call: &CallMetadata) -> &TensorSpec {
-    match &call.inputs {
-        TensorsMetadata::None => unreachable!("a call without inputs"),
-        TensorsMetadata::One(x)
-        | TensorsMetadata::Two(x, ..)
-        | TensorsMetadata::Three(x, ..)
-        | TensorsMetadata::Four(x, ..)
-        | TensorsMetadata::Five(x, ..)
-        | TensorsMetadata::Six(x, ..)
-        | TensorsMetadata::Seven(x, ..) => x,
-    }
 }
 
 /// Returns the shapes and types of the gradients of a call. Every gradient has the shape of the first input and the
@@ -213,7 +140,8 @@ pub fn gradients(
     _: &crate::execution::Execution,
 ) -> TensorsMetadata {
     let count = each!(&call.operation, primitive => primitive.gradients());
-    listing(vec![TensorSpec::new(first_input(call).shape.clone(), gradient.dtype); count])
+    let x = listed!(TensorsMetadata, &call.inputs)[0];
+    listing(vec![TensorSpec::new(x.shape.clone(), gradient.dtype); count])
 }
 
 /// Returns the shapes and types of one or two tensors.

@@ -9,14 +9,12 @@
 //! Some losses compute most of their result by the backend's own operations instead of primitives. Some losses store
 //! tensors over pairs, `[B, N, N]`, which do not count toward the memory budget; `docs/reference/limits.md` lists them.
 
-// The layers, each below the one before: the functions, a call, the backend that computes it, the primitives with their
-// definitions, and the kernels.
-pub(crate) mod functions;
-
+// The layers, each below the one before: the backends, a call, which they compute, the primitives with their functions
+// and definitions, and the kernels.
 mod backend;
 mod call;
 
-mod primitive;
+pub(crate) mod primitive;
 
 #[cfg_attr(not(any(feature = "flex", test)), allow(dead_code, unused_imports))]
 pub(crate) mod cpu;
@@ -24,13 +22,18 @@ pub(crate) mod cpu;
 #[cfg(feature = "_cube")]
 #[allow(unsafe_code)]
 mod gpu;
+
+#[cfg(test)]
+mod example_cases;
 #[cfg(test)]
 mod tests;
 
+use burn::tensor::Tensor;
+
 pub use crate::execution::{Execution, Instructions};
-pub(crate) use backend::{BeyondBudget, beyond_budget};
 #[cfg(feature = "flex")]
-pub(crate) use backend::{Stored, tensor};
+pub(crate) use backend::flex::{Stored, tensor};
+pub(crate) use backend::{BeyondBudget, beyond_budget};
 #[cfg(feature = "flex")]
 pub(crate) use cpu::Real;
 pub use cpu::Step;
@@ -38,11 +41,18 @@ pub use cpu::Step;
 pub(crate) use cpu::box_cases::scattered;
 pub(crate) use cpu::{
     Above, AboveExpectation, AboveRecursion, Comparison, Distance, ExponentialTerm, NeuralSortMatrix, PairDerivatives,
-    PairLoss, PairWeight as SlicePairWeight, ScoreNoise, pair_derivatives,
+    PairLoss, PairWeight as SlicePairWeight, SHORTEST_GRADIENT, ScoreNoise, pair_derivatives,
 };
-pub(crate) use functions::{
-    PairWeight, above_expectation, above_recursion, at_rank, centered, counted_step_sum, differences, distances, exp2,
-    ideal_dcg, in_spreads, indicator_sum, log_softmax, log2_discount, mask_of_counted, neural_sort_sum,
-    noisy_rank_recursion, pair_loss, rank, step_sum, with_unit_gradient,
-};
-pub(crate) use primitive::unit_gradient::SHORTEST_GRADIENT;
+pub(crate) use primitive::{above_recursion::noisy_rank_recursion, elementwise::mask_of_counted, functions::*};
+
+/// Returns the differences `x_j - x_i` of a tensor `[B, N]` for all pairs, as a tensor `[B, N (i), N (j)]`.
+pub(crate) fn differences(x: &Tensor<2>) -> Tensor<3> {
+    let columns: Tensor<3> = x.clone().unsqueeze_dim(1);
+    let rows: Tensor<3> = x.clone().unsqueeze_dim(2);
+    columns - rows
+}
+
+/// Returns `sum_j |x_i - x_j|` over the documents with `mask = 1`, for losses that store tensors over pairs anyway.
+pub(crate) fn distances(x: &Tensor<2>, mask: &Tensor<2>) -> Tensor<2> {
+    (differences(x).abs() * mask.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim(2)
+}

@@ -6,6 +6,9 @@ mod defaults_train;
 mod devices;
 mod document_weights;
 mod estimators;
+/// Example calls of all primitives, which unit tests of the library read, too.
+#[path = "../../src/op/example_cases.rs"]
+mod example_cases;
 mod limits;
 mod loss_contract;
 mod measures;
@@ -20,3 +23,9 @@ mod short_lists;
 mod teacher;
 #[cfg(feature = "learners")]
 mod unbiased;
+
+/// What the example calls import.
+mod op {
+    pub use burn_rank::op::Step;
+    pub use burn_rank::workbench::op::*;
+}

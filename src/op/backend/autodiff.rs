@@ -13,8 +13,8 @@ use burn::backend::{
 
 use super::{Primitives, backward, forward};
 use crate::execution::Execution;
-use crate::op::call::{Call, Tensors, each};
-use crate::op::primitive::Primitive;
+use crate::op::call::{Call, Tensors};
+use crate::op::primitive::{each, interface::Primitive};
 
 /// The autodiff node of a call with `N` inputs that have a gradient. The node stores the call and the outputs that its
 /// gradient needs.

@@ -6,9 +6,9 @@ use burn::tensor::{DType, Element, TensorData};
 
 use super::Primitives;
 use crate::execution::Execution;
-use crate::op::call::{Call, Tensors, each};
+use crate::op::call::{Call, Tensors};
 use crate::op::cpu::Real;
-use crate::op::primitive::Primitive;
+use crate::op::primitive::{each, interface::Primitive};
 
 /// A number type whose values can be borrowed from a tensor.
 pub(crate) trait Stored: Real + Element {

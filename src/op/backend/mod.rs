@@ -21,30 +21,24 @@
 mod autodiff;
 // Unit tests run on Flex with any features.
 #[cfg(any(feature = "flex", test))]
-mod flex;
+pub mod flex;
 #[cfg(test)]
 mod tests;
 
-use burn::backend::{
-    Backend, DispatchTensor, DispatchTensorKind, TensorMetadata, backend_extension, tensor::FloatTensor,
-};
+use burn::backend::{Backend, Dispatch, DispatchTensorKind, TensorMetadata, backend_extension, tensor::FloatTensor};
 use burn::tensor::Tensor;
 
-use crate::execution::Execution;
+use crate::execution::{Execution, PrimitivePath};
 #[cfg(feature = "_cube")]
 use crate::op::call;
-use crate::op::call::{Call, Tensors, each};
-use crate::op::primitive::{
-    Primitive,
-    array::{Array, bytes_of_rows},
-    elementwise::Select,
-};
-#[cfg(feature = "flex")]
-pub(crate) use flex::{Stored, tensor};
+use crate::op::call::{Call, Tensors};
+use crate::op::primitive::array::{Array, bytes_of_rows};
+use crate::op::primitive::interface::{Primitive, Run};
+use crate::op::primitive::{Operation, each, elementwise::Select};
 
 /// The primitives that a backend implements. If the list below lacks a backend of burn, only another crate can have
-/// turned the backend on. The public functions call [`is_listed`] first, and never use the primitives
-/// of a backend that is not in the list.
+/// turned the backend on. [`Run`] calls [`is_listed`] first, and never uses the primitives of a backend that is not in
+/// the list.
 ///
 /// The [`Execution`] settings of the calling thread are passed as an argument, because kernel fusion runs the
 /// operations on another thread.
@@ -110,8 +104,22 @@ impl Primitives for burn_cubecl::CubeBackend {
     }
 }
 
+/// Uses the tensor definition if the calling thread requests it, or if this build has neither kernels nor analytic
+/// gradients for the backend. If another crate turned the backend on, burn differentiates the definition automatically.
+impl<P: Into<Operation>> Run for P {
+    fn run<const D: usize>(self, inputs: impl IntoIterator<Item = Tensor<2>>) -> Tensor<D> {
+        let call = Call::<Dispatch>::new(self, inputs.into_iter().map(Tensor::into_dispatch));
+        #[cfg(test)]
+        crate::op::tests::record(&call);
+        let execution = Execution::current();
+        let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(&call.x().kind);
+        let outputs = if by_definition { call.definition() } else { forward(call, execution) };
+        Tensor::from_dispatch(outputs.first())
+    }
+}
+
 /// Returns the outputs of a call.
-pub fn forward<B: Primitives>(call: Call<B>, execution: Execution) -> Tensors<B> {
+fn forward<B: Primitives>(call: Call<B>, execution: Execution) -> Tensors<B> {
     if is_composed(&call) { B::composed(call, execution) } else { B::forward(call, execution) }
 }
 
@@ -122,7 +130,7 @@ fn is_composed<B: Backend>(call: &Call<B>) -> bool {
 /// Returns the gradients of a call with respect to each input that has one ([`Primitive::differentiated`]) and for
 /// which `wanted` is true. Each gradient is returned with the index of its input. The gradient of the last input comes
 /// first.
-pub fn backward<B: Primitives>(
+fn backward<B: Primitives>(
     call: Call<B>,
     saved: Tensors<B>,
     gradient: FloatTensor<B>,
@@ -131,7 +139,7 @@ pub fn backward<B: Primitives>(
 ) -> Vec<(usize, FloatTensor<B>)> {
     let inputs = call.inputs.refs();
     let gradient = match each!(&call.operation, primitive => primitive.counted(&inputs)) {
-        Some(&counted) => forward::<B>(Call::new(Select, [gradient, counted.clone()]), execution).one(),
+        Some(&counted) => forward::<B>(Call::new(Select, [gradient, counted.clone()]), execution).first(),
         None => gradient,
     };
     let mut gradients = Vec::new();
@@ -140,12 +148,12 @@ pub fn backward<B: Primitives>(
         let g = Array(gradient.clone());
         if let Some((inputs, factor)) = each!(&call.operation, primitive => primitive.transposed(inputs, saved, g)) {
             let transposed = Call { operation: call.operation.clone(), inputs: Tensors::of(inputs) };
-            let out = Array::<B>(forward::<B>(transposed, execution).into_vec().remove(0));
+            let out = Array::<B>(forward::<B>(transposed, execution).first());
             gradients.push((1, factor.map_or(out.clone(), |factor| out * factor).0));
         }
     }
     if is_composed(&call) {
-        gradients.push((0, call.definition_gradient(saved, gradient).one()));
+        gradients.push((0, call.definition_gradient(saved, gradient).first()));
     } else if wanted[0] || gradients.is_empty() {
         let found = B::backward(call, saved, gradient, execution).into_vec();
         gradients.extend(found.into_iter().enumerate().rev());
@@ -153,16 +161,12 @@ pub fn backward<B: Primitives>(
     gradients
 }
 
-/// Returns whether this build implements [`Primitives`] for the backend of `tensor`.
-pub fn is_listed(tensor: &DispatchTensor) -> bool {
-    kind_is_listed(&tensor.kind)
-}
-
+/// Returns whether this build implements [`Primitives`] for the backend of a tensor of this kind.
 // Which patterns are reachable depends on burn's features, which other crates may turn on.
 #[allow(unreachable_patterns)]
-fn kind_is_listed(kind: &DispatchTensorKind) -> bool {
+fn is_listed(kind: &DispatchTensorKind) -> bool {
     match kind {
-        DispatchTensorKind::Autodiff(inner) => kind_is_listed(inner),
+        DispatchTensorKind::Autodiff(inner) => is_listed(inner),
         #[cfg(any(feature = "flex", test))]
         DispatchTensorKind::Flex(_) => true,
         #[cfg(feature = "ndarray")]
@@ -209,7 +213,7 @@ pub fn beyond_budget(scores: &Tensor<2>) -> Option<BeyondBudget> {
     let [batch, documents] = scores.dims();
     let needed = bytes_of_rows(batch, documents, documents, scores.dtype().size());
     let budget = Execution::current().memory_budget();
-    if is_listed(&tensor) || needed <= budget {
+    if is_listed(&tensor.kind) || needed <= budget {
         return None;
     }
     let device = format!("{:?}", tensor.device());

@@ -6,10 +6,9 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use super::backward;
 use crate::execution::with_tensor_path;
 use crate::op::call::{Call, Tensors};
-use crate::op::primitive::{
-    elementwise::Log2Discount, indicator_sum::IndicatorSum, log_softmax::LogSoftmax, pair_loss::PairSum,
-    step_sum::StepSum,
-};
+use crate::op::example_cases::EXAMPLES;
+use crate::op::primitive::{each, interface::Primitive, pair_loss::PairSum, step_sum::StepSum};
+use crate::op::tests::last_call;
 use crate::op::{
     self, Above, AboveExpectation, AboveRecursion, Comparison, Execution, ExponentialTerm, NeuralSortMatrix, PairLoss,
     PairWeight, ScoreNoise, Step, cpu,
@@ -87,7 +86,7 @@ fn check_here(
 
 /// Returns the gradient of a call with respect to its first input, by the definition.
 fn definition(call: Call<Dispatch>, saved: Tensors<Dispatch>, g: FloatTensor<Dispatch>) -> FloatTensor<Dispatch> {
-    call.definition_gradient(saved, g).one()
+    call.definition_gradient(saved, g).first()
 }
 
 /// Returns the gradient of a call with respect to only its second input.
@@ -95,6 +94,47 @@ fn in_values(call: Call<Dispatch>, saved: Tensors<Dispatch>, g: FloatTensor<Disp
     let mut found = backward(call, saved, g, &[false, true], Execution::current());
     assert_eq!(found.iter().map(|(input, _)| *input).collect::<Vec<_>>(), [1]);
     found.remove(0).1
+}
+
+/// Checks the analytic gradient of every primitive against automatic differentiation of its definition.
+#[test]
+fn gradients_of_every_primitive() {
+    let inputs = [numbers(1), numbers(2) * mask(), (numbers(4) * 2.0).round().abs(), mask()];
+    for (name, example) in EXAMPLES {
+        let (_, call) = last_call(|| example(&inputs));
+        let differentiated = each!(&call.operation, primitive => primitive.differentiated());
+        if differentiated > 0 {
+            Execution::current().with_memory_budget(1).scope(|| check_call(name, call, differentiated));
+        }
+    }
+}
+
+fn check_call(name: &str, call: Call<Dispatch>, differentiated: usize) {
+    let outputs = call.clone().definition().into_vec();
+    let [_, width] = Tensor::<2>::from_dispatch(outputs[0].clone()).dims();
+    let saved = Tensors::new(each!(&call.operation, primitive => primitive.saved(outputs)));
+    let mut g = (numbers(3) * mask()).narrow(1, 0, width);
+    let inputs = call.inputs.refs();
+    if let Some(&counted) = each!(&call.operation, primitive => primitive.counted(&inputs)) {
+        g = g.mask_fill(Tensor::<2>::from_dispatch(counted.clone()).equal_elem(0.0), 0.0);
+    }
+    let tracked = call.inputs.clone().into_vec().into_iter().enumerate().map(|(number, input)| {
+        let input = Tensor::<2>::from_dispatch(input).autodiff();
+        if number < differentiated { input.require_grad() } else { input }
+    });
+    let tracked: Vec<Tensor<2>> = tracked.collect();
+    let of_tracked = Call::<Dispatch>::new(call.operation.clone(), tracked.iter().cloned().map(Tensor::into_dispatch));
+    let out = Tensor::<2>::from_dispatch(of_tracked.definition().first());
+    let gradients = (out * g.clone().autodiff()).sum().backward();
+    let g = g.into_dispatch();
+    let of_definition = call.clone().definition_gradient(saved.clone(), g.clone()).into_vec();
+    let of_backend = backward(call, saved, g, &vec![true; differentiated], Execution::current());
+    assert_eq!(of_backend.len(), differentiated, "{name}");
+    for (number, found) in of_definition.into_iter().enumerate().chain(of_backend) {
+        let expected = tracked[number].grad(&gradients).expect("the input has a gradient");
+        let what = format!("{name}, input {number}");
+        assert_close(&what, &values(Tensor::<2>::from_dispatch(found)), &values(expected), 1e-10);
+    }
 }
 
 #[test]
@@ -203,52 +243,6 @@ fn gradients_of_neural_sort_sum() {
             },
         );
     }
-}
-
-#[test]
-fn gradients_of_indicator_sum() {
-    check(
-        "indicator_sum",
-        |x, a| {
-            let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
-            op::indicator_sum(x, a, mask, 0.3)
-        },
-        |x, a, g| {
-            let mask = mask().into_dispatch();
-            let call = Call::new(IndicatorSum { sigma: 0.3 }, [x, a, mask]);
-            let saved = call.clone().definition();
-            vec![definition(call.clone(), saved.clone(), g.clone()), in_values(call, saved, g)]
-        },
-    );
-}
-
-#[test]
-fn gradients_of_log_softmax() {
-    check(
-        "log_softmax",
-        |x, _| {
-            let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
-            op::log_softmax(x, mask)
-        },
-        |x, _, g| {
-            let mask = mask().into_dispatch();
-            let call = Call::new(LogSoftmax, [x, mask]);
-            vec![definition(call.clone(), call.definition(), g)]
-        },
-    );
-}
-
-#[test]
-fn gradients_of_log2_discount() {
-    check(
-        "log2_discount",
-        |x, _| op::log2_discount(x + 1.5),
-        |x, _, g| {
-            let positions = (Tensor::<2>::from_dispatch(x) + 1.5).into_dispatch();
-            let call = Call::new(Log2Discount, [positions]);
-            vec![definition(call.clone(), call.definition(), g)]
-        },
-    );
 }
 
 #[test]

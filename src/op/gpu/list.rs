@@ -3,15 +3,9 @@
 //!
 //! Burn's own operations would take a launch for each sum, and launches take most of the time of a training step.
 
-use burn_cubecl::cubecl::{self, prelude::*};
-use burn_cubecl::tensor::CubeTensor;
-
-use super::launch::{Batch, Cubes, Outputs, product, run, start};
-use super::rank;
-use super::real::{NAN, exponential, is_counted, is_finite, is_nan};
-use super::tile::{ROWS, UNITS};
-use crate::op::primitive::centered::{Divisor, EQUAL, FLOOR, SHORT};
-use crate::op::primitive::unit_gradient::SHORTEST_GRADIENT;
+use super::real::{NAN, is_nan};
+use super::*;
+use crate::op::cpu::{Divisor, EQUAL, FLOOR, SHORT, SHORTEST_GRADIENT};
 
 /// How the values of the units of a cube become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

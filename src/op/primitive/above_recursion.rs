@@ -1,16 +1,73 @@
 //! [`above_recursion`](crate::op::above_recursion()), expectations under noisy scores by SoftRank's recursion.
 
-use burn::backend::Backend;
+use burn::tensor::TensorData;
 
-use super::{
-    Arrays, Primitive,
-    above_expectation::{density, gradient_of_trials, trials},
-    array::{Array, Rows, by_rows},
-    exactly, first,
-};
-use crate::op::cpu::{self, Above, AboveRecursion, Real};
-#[cfg(feature = "_cube")]
-use crate::op::gpu::{self, CubeTensor, Outputs};
+use super::above_expectation::{density, gradient_of_trials, trials};
+use super::*;
+
+/// Returns `out_i = a_i E[A_i f(R_i)]`, or 0 at padding. The rank `R_i`, counted from 0, is the number of documents
+/// above `i`. Each list has its own function `f`. The argument `values` gives its values at the first ranks; at later
+/// ranks, `f` is 0. The factor `A_i` is 1, or `b_i` plus the sum of `b_j` over the documents above `i`, or the product
+/// of `1 - b_j` over these documents.
+///
+/// Each document `j != i` ranks above `i` independently, with the probability of a [`Comparison`](crate::op::Comparison).
+/// The expectation is averaged over the comparisons of the noise. If `f` is a sum of exponentials,
+/// [`above_expectation`](crate::op::above_expectation()) computes the same expectation in less time.
+///
+/// Only `x` is differentiable. Documents with `a_i = 0` are skipped. Each of the remaining documents takes O(Q k n)
+/// time, for `k` ranks with a value and `Q` comparisons. Under exact noise, the CPU needs only O(k n) time per document
+/// in `f32`. Each CPU thread needs O(n + k sqrt n) memory, which does not count toward the memory budget. For each row
+/// that is computed at the same time, a GPU needs O(k sqrt n) memory, and other backends need O(n + k sqrt n). The
+/// memory budget limits how many rows are computed at the same time.
+///
+/// # Shapes
+/// - `x`, `a`, `b`, `mask` and the output have the shape `[batch, documents]`. For a product, `b` must be in `[0, 1]`;
+///   at padding, it must be 0. The mask is 1 for documents and 0 for padding.
+/// - `values` has the shape `[batch, ranks]`, and entries beyond the number of documents are ignored.
+///
+/// # Panics
+/// Panics if inputs differ in shape or type, or if `values` has a different number of lists.
+#[track_caller]
+pub fn above_recursion(
+    x: Tensor<2>,
+    a: Tensor<2>,
+    b: Tensor<2>,
+    mask: Tensor<2>,
+    values: Tensor<2>,
+    recursion: &AboveRecursion,
+) -> Tensor<2> {
+    assert_alike("above_recursion", ("x", &x), &[("a", &a), ("b", &b), ("mask", &mask)]);
+    let ([batch, documents], [lists, ranks]) = (x.dims(), values.dims());
+    assert!(lists == batch, "above_recursion: values of {lists} lists for {batch}");
+    assert_type("above_recursion", ("x", &x), ("values", &values));
+    // No document has a rank of n or more.
+    let ranks = ranks.min(documents);
+    if ranks == 0 || recursion.noise == ScoreNoise::Mixture(Vec::new()) {
+        return x.zeros_like();
+    }
+    let values = values.narrow(1, 0, ranks);
+    recursion.clone().run([x, a.detach(), b.detach(), mask, values.detach()])
+}
+
+/// Returns `out_i = a_i sum_{r < k} D_r p_i(r)`. Here `D_r` are the `k` entries of `discounts`, and `p_i` is the
+/// distribution of the rank of document `i`, counted from 0, averaged over the comparisons of `noise`. Documents
+/// with `a_i = 0` are skipped.
+#[track_caller]
+pub(crate) fn noisy_rank_recursion(
+    x: Tensor<2>,
+    a: Tensor<2>,
+    mask: Tensor<2>,
+    noise: &ScoreNoise,
+    discounts: &[f64],
+) -> Tensor<2> {
+    // No document has a rank of n or more.
+    let [batch, documents] = x.dims();
+    let ranks = discounts.len().min(documents);
+    let values = TensorData::new(discounts[..ranks].to_vec(), [1, ranks]);
+    let values = Tensor::<2>::from_data(values, (&x.device(), x.dtype())).repeat_dim(0, batch);
+    let recursion = AboveRecursion { noise: noise.clone(), above: Above::Nothing };
+    above_recursion(x, a, mask.clone(), mask, values, &recursion)
+}
 
 /// The inputs are the scores, the weights `a`, the contributions `b`, the mask, and the values of the function of the
 /// rank, `[batch, ranks]`.

@@ -1,28 +1,42 @@
 //! [`centered`](crate::op::centered()), the scores of a list without a common offset, and
 //! [`in_spreads`](crate::op::in_spreads()), which also divides them by their spread.
 
-use burn::backend::Backend;
+use super::*;
+use crate::execution::with_tensor_path;
+use crate::op::cpu::{EQUAL, FLOOR, SHORT};
 
-use super::{Arrays, Primitive, array::Array, exactly};
-#[cfg(feature = "_cube")]
-use crate::op::gpu::{self, CubeTensor, Outputs};
+/// For each list, subtracts the score nearest to 0 from all scores. Padded places become 0.
+///
+/// Differentiable in `x`.
+///
+/// # Shapes
+/// - `x`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn centered(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
+    assert_alike("centered", ("x", &x), &[("mask", &mask)]);
+    Centered { divisor: Divisor::One }.run([x, mask.detach()])
+}
 
-/// The smallest spread of scores that are not all equal.
-pub const FLOOR: f64 = 0.3;
-
-/// The variance below which scores count as equal.
-pub const EQUAL: f64 = 1e-24;
-
-/// In lists with fewer documents than this, the divisor depends on the length of the list.
-pub const SHORT: f64 = 8.0;
-
-/// What centered scores are divided by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Divisor {
-    /// Nothing.
-    One,
-    /// Their spread, times `max(8 / n, 1)^power` in a list of `n` documents.
-    Spread { power: u32, is_differentiated: bool },
+/// Divides [`centered`] scores by the spread of their list, and by `max(8 / n, 1)^power` if the list has `n` documents.
+/// The spread is the standard deviation, but at least 0.3, or 1 if the scores are equal.
+///
+/// Differentiable in `x`. No gradient passes through the spread, unless `is_differentiated`.
+///
+/// # Shapes
+/// - `x`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn in_spreads(x: Tensor<2>, mask: Tensor<2>, power: u32, is_differentiated: bool) -> Tensor<2> {
+    assert_alike("in_spreads", ("x", &x), &[("mask", &mask)]);
+    let centered = Centered { divisor: Divisor::Spread { power, is_differentiated } };
+    let inputs = [x, mask.detach()];
+    // The gradient of the primitive does not pass through the spread.
+    if is_differentiated { with_tensor_path(|| centered.run(inputs)) } else { centered.run(inputs) }
 }
 
 /// The inputs are the scores and the mask. With a spread, a second output holds the divisor of each list, `[batch, 1]`.
@@ -54,7 +68,7 @@ impl Primitive for Centered {
 
     #[cfg(feature = "_cube")]
     fn gpu(&self, inputs: &[&CubeTensor]) -> Outputs {
-        gpu::centered(super::first(inputs), self.divisor)
+        gpu::centered(first(inputs), self.divisor)
     }
 
     #[cfg(feature = "_cube")]

@@ -3,12 +3,48 @@
 
 use std::f64::consts::LN_2;
 
-use burn::backend::Backend;
+use super::*;
 
-use super::{Arrays, Primitive, array::Array, exactly, first};
-use crate::op::cpu::{self, Real};
-#[cfg(feature = "_cube")]
-use crate::op::gpu::{self, CubeTensor, Outputs};
+/// Returns `table[rank - 1]` for each rank. The result carries no gradient.
+///
+/// # Shapes
+/// - `ranks` and the output have the shape `[batch, documents]` and the same float type. The ranks are whole numbers
+///   from 1 to `documents`.
+/// - `table` has one value for each of the `documents` ranks.
+///
+/// # Panics
+/// Panics if the table does not have one entry per rank.
+#[track_caller]
+pub fn at_rank(ranks: Tensor<2>, table: Vec<f64>) -> Tensor<2> {
+    assert_entry_per_rank("at_rank", ("table", &table), ("ranks", &ranks));
+    AtRank { table }.run([ranks.detach()])
+}
+
+/// Returns `2^x` for each element `x`, without a gradient.
+///
+/// # Shapes
+/// - `x` and the output have the shape `[batch, documents]`. Every result must be a normal floating-point number.
+pub fn exp2(x: Tensor<2>) -> Tensor<2> {
+    Exp2.run([x.detach()])
+}
+
+/// Returns `1 / log2(1 + p)` at each position `p`.
+///
+/// Differentiable in the positions.
+///
+/// # Shapes
+/// - `positions` and the output have the shape `[batch, documents]`; the positions must be above 0.
+pub fn log2_discount(positions: Tensor<2>) -> Tensor<2> {
+    Log2Discount.run([positions])
+}
+
+/// Returns the mask without the documents where `counted`, if given, is 0.
+pub(crate) fn mask_of_counted(mask: &Tensor<2>, counted: Option<Tensor<2>>) -> Tensor<2> {
+    match counted {
+        Some(counted) => Select.run([mask.clone(), counted]),
+        None => mask.clone(),
+    }
+}
 
 /// Looks up a value for each rank, without a gradient.
 #[derive(Clone, Debug)]

@@ -1,15 +1,23 @@
 //! [`indicator_sum`](crate::op::indicator_sum()), the soft indicators of SmoothRank.
 
-use burn::backend::Backend;
+use super::*;
 
-use super::{
-    Arrays, Primitive, Transposed,
-    array::{Array, Rows, by_rows},
-    exactly, first,
-};
-use crate::op::cpu::{self, Real};
-#[cfg(feature = "_cube")]
-use crate::op::gpu::{self, CubeTensor, Outputs};
+/// Returns `out_i = sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)`, or 0 at padding. The softmax covers the documents
+/// with `mask = 1`.
+///
+/// The function is differentiable in `x` and `a`.
+///
+/// # Shapes
+/// - `x`, `a`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for
+///   padding.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn indicator_sum(x: Tensor<2>, a: Tensor<2>, mask: Tensor<2>, sigma: f64) -> Tensor<2> {
+    assert_alike("indicator_sum", ("x", &x), &[("a", &a), ("mask", &mask)]);
+    IndicatorSum { sigma }.run([x, a, mask])
+}
 
 /// The inputs are the scores, the values `a` and the mask. The second output holds the denominators of the softmax.
 #[derive(Clone, Debug)]

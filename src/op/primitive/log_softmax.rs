@@ -1,11 +1,21 @@
 //! [`log_softmax`](crate::op::log_softmax()) over the documents of a list.
 
-use burn::backend::Backend;
+use super::*;
 
-use super::{Arrays, Primitive, array::Array, exactly, first, in_single};
-use crate::op::cpu::{self, Real};
-#[cfg(feature = "_cube")]
-use crate::op::gpu::{self, CubeTensor, Outputs};
+/// Returns `x_i - log sum_j exp(x_j)` over the documents of each list, or 0 at padding.
+///
+/// Differentiable in `x`.
+///
+/// # Shapes
+/// - `x`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn log_softmax(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
+    assert_alike("log_softmax", ("x", &x), &[("mask", &mask)]);
+    LogSoftmax.run([x, mask.detach()])
+}
 
 /// The inputs are the scores and the mask.
 #[derive(Clone, Debug)]

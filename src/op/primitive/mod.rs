@@ -1,6 +1,27 @@
-//! The primitives, one file each: parameters, the tensor definition with its gradient, and the kernels that compute the
-//! same on CPUs and GPUs. [`Primitive`] says what a primitive is. All of them are listed in
-//! [`call`](crate::op::call).
+//! The primitives, one file each: the functions that losses call, parameters, the tensor definition with its gradient,
+//! and the kernels that compute the same on CPUs and GPUs. [`Primitive`](interface::Primitive) says what a primitive is.
+//!
+//! | function | value for document i |
+//! |---|---|
+//! | [`step_sum`](functions::step_sum) | `sum_j v_j phi(alpha (x_j - x_i))` |
+//! | [`counted_step_sum`](functions::counted_step_sum) | the same of some documents, 1/2 of the others |
+//! | [`above_expectation`](functions::above_expectation) | `a_i E[D(R_i) A_i]`, `A_i` a sum or a product over the documents above `i` in SoftRank, or 1 |
+//! | [`above_recursion`](functions::above_recursion) | the same for any function of the first ranks, another for each list |
+//! | [`indicator_sum`](functions::indicator_sum) | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
+//! | [`neural_sort_sum`](functions::neural_sort_sum) | for rank r: `sum_j P_rj v_j`, `P` NeuralSort's matrix, scaled by Sinkhorn or not |
+//! | [`pair_loss`](functions::pair_loss) | `sum_j w_ij l(x_i - x_j)` |
+//! | [`rank`](functions::rank) | `1 + #{j ahead of i}`, by comparison, no gradient |
+//! | [`at_rank`](functions::at_rank) | `table[rank_i - 1]`, no gradient |
+//! | [`log_softmax`](functions::log_softmax) | `x_i - log sum_j exp(x_j)` |
+//! | [`centered`](functions::centered), [`in_spreads`](functions::in_spreads) | `x_i - c`, `(x_i - c) / spread`, with the score `c` that is nearest to 0 |
+//! | [`with_unit_gradient`](functions::with_unit_gradient) | the losses, with a given gradient that is divided by its length |
+//! | [`log2_discount`](functions::log2_discount) | `1 / log2(1 + p_i)` |
+//! | [`exp2`](functions::exp2) | `2^x_i`, no gradient |
+//! | [`ideal_dcg`](functions::ideal_dcg) | one value per list: the largest sum of gains times discounts, no gradient |
+//!
+//! Inputs of a function are two-dimensional, `[batch, documents]`, and finite even at padding. All inputs of a call must
+//! have the same shape. If the shapes differ, the call panics before it computes anything, and its message names both
+//! shapes.
 //!
 //! A definition uses tensor operations that every backend of burn supports. Arrays over pairs are computed in chunks of
 //! rows within the memory budget. A definition may call other definitions but no primitive of a backend, so it also
@@ -12,6 +33,7 @@ pub mod array;
 pub mod centered;
 pub mod elementwise;
 pub mod indicator_sum;
+pub mod interface;
 pub mod log_softmax;
 pub mod neural_sort_sum;
 pub mod pair_loss;
@@ -19,119 +41,79 @@ pub mod rank;
 pub mod step_sum;
 pub mod unit_gradient;
 
-use std::fmt::Debug;
-
-use array::Array;
+// Imports for the primitives, which take them with `use super::*`.
+use array::{Array, Rows, by_rows, chunks_of, in_chunks};
 use burn::backend::Backend;
+use burn::tensor::Tensor;
+use interface::{Arrays, Primitive, Run, Transposed, exactly, first, in_single};
 
-use super::cpu::Real;
+use super::cpu::{
+    self, Above, AboveExpectation, AboveRecursion, Comparison, Distance, Divisor, ExponentialTerm, NeuralSortMatrix,
+    PairLoss, Real, ScoreNoise, Step,
+};
 #[cfg(feature = "_cube")]
-use super::gpu::{CubeTensor, Outputs};
+use super::gpu::{self, CubeTensor, Outputs};
+use crate::shape::{assert_alike, assert_entry_per_rank, assert_type};
 
-/// The tensors of a call on one backend. Inputs come in the order of the primitive's public function.
-pub type Arrays<B> = Vec<Array<B>>;
-
-/// The inputs whose result, computed by the same primitive, is the gradient with respect to the second input, and an
-/// array that multiplies this result; `None` if the primitive has no such form.
-pub type Transposed<B> = Option<(Arrays<B>, Option<Array<B>>)>;
-
-/// A primitive with its parameters. The inputs are tensors `[batch, documents]`, unless the primitive says otherwise.
-/// The first input determines the device and the type of the call.
-#[cfg_attr(not(any(feature = "flex", test)), allow(dead_code))]
-pub trait Primitive: Clone + Debug {
-    /// How many of the inputs, from the first on, the primitive has a gradient for.
-    const DIFFERENTIATED: usize = 1;
-    /// The index of the first output that the gradient needs. The gradient also needs every later output.
-    const SAVED_FROM: usize = 1;
-    /// Whether backends without a fused kernel compute the primitive by a few of burn's operations on each document,
-    /// which kernel fusion may merge with others.
-    const IS_COMPOSED: bool = false;
-
-    /// Returns the outputs. Only the first of them has a gradient.
-    fn definition<B: Backend>(&self, inputs: Arrays<B>) -> Arrays<B>;
-
-    /// Returns the gradients with respect to the first inputs, one for most primitives. The gradient of the output must
-    /// be 0 at documents whose sum is not computed (see [`counted`](Self::counted)). `saved` holds the outputs that
-    /// [`saved`](Self::saved) selects.
-    fn definition_gradient<B: Backend>(&self, _inputs: Arrays<B>, _saved: Arrays<B>, _g: Array<B>) -> Arrays<B> {
-        unreachable!("{self:?} has no gradient")
-    }
-
-    /// Returns the outputs that the fused kernels of the CPU compute for lists of `n` documents, or `None` if there is
-    /// no such kernel. Kernels that only train in `f32` are not compiled for `f64`.
-    fn cpu<T: Real>(&self, _inputs: &[&[T]], _n: usize) -> Option<Vec<Vec<T>>> {
-        None
-    }
-
-    /// Returns what [`definition_gradient`](Self::definition_gradient) returns.
-    fn cpu_gradient<T: Real>(&self, _inputs: &[&[T]], _saved: &[&[T]], _g: &[T], _n: usize) -> Option<Vec<Vec<T>>> {
-        None
-    }
-
-    /// Returns the outputs, or `None` if the device has no kernel.
-    #[cfg(feature = "_cube")]
-    fn gpu(&self, _inputs: &[&CubeTensor]) -> Outputs {
-        None
-    }
-
-    /// Returns what [`definition_gradient`](Self::definition_gradient) returns.
-    #[cfg(feature = "_cube")]
-    fn gpu_gradient(&self, _inputs: &[&CubeTensor], _saved: &[&CubeTensor], _g: &CubeTensor) -> Outputs {
-        None
-    }
-
-    fn differentiated(&self) -> usize {
-        Self::DIFFERENTIATED
-    }
-
-    /// Returns for how many inputs [`definition_gradient`](Self::definition_gradient) computes gradients.
-    #[cfg(feature = "_cube")]
-    fn gradients(&self) -> usize {
-        1
-    }
-
-    /// Returns the gradient with respect to the second input as a sum of this primitive, if it is one. Only for
-    /// primitives that are linear in the second input.
-    fn transposed<B: Backend>(&self, _inputs: Arrays<B>, _saved: Arrays<B>, _g: Array<B>) -> Transposed<B> {
-        None
-    }
-
-    /// Returns the shapes of the outputs, given the shape of the first input.
-    fn shapes(&self, x: [usize; 2]) -> Vec<Vec<usize>> {
-        vec![x.to_vec()]
-    }
-
-    /// Returns the outputs that the gradient needs.
-    fn saved<V>(&self, outputs: Vec<V>) -> Vec<V> {
-        outputs.into_iter().skip(Self::SAVED_FROM).collect()
-    }
-
-    /// Returns the input that marks the documents whose sums are computed, or `None` for all documents.
-    fn counted<'a, V>(&self, _inputs: &'a [V]) -> Option<&'a V> {
-        None
-    }
-
-    fn is_composed(&self) -> bool {
-        Self::IS_COMPOSED
-    }
+/// The functions of all primitives.
+pub mod functions {
+    pub use super::above_expectation::above_expectation;
+    pub use super::above_recursion::above_recursion;
+    pub use super::centered::{centered, in_spreads};
+    pub use super::elementwise::{at_rank, exp2, log2_discount};
+    pub use super::indicator_sum::indicator_sum;
+    pub use super::log_softmax::log_softmax;
+    pub use super::neural_sort_sum::neural_sort_sum;
+    pub use super::pair_loss::{PairWeight, pair_loss};
+    pub use super::rank::{ideal_dcg, rank};
+    pub use super::step_sum::{counted_step_sum, step_sum};
+    pub use super::unit_gradient::with_unit_gradient;
 }
 
-/// Calls a kernel that is compiled for `f32` only. Returns `None` for other types, which the definition computes.
-#[cfg_attr(not(any(feature = "flex", test)), allow(dead_code))]
-fn in_single<T: Real>(inputs: &[&[T]], kernel: impl FnOnce(&[&[f32]]) -> Vec<Vec<f32>>) -> Option<Vec<Vec<T>>> {
-    let singles: Vec<&[f32]> = inputs.iter().map(|input| T::singles(input)).collect::<Option<_>>()?;
-    kernel(&singles).into_iter().map(T::of_singles).collect()
+/// Declares [`Operation`], and `each!`, which runs an expression on the primitive that an operation holds.
+macro_rules! operations {
+    ($d:tt $($module:ident::$primitive:ident),* $(,)?) => {
+        /// One of the primitives.
+        #[derive(Clone, Debug)]
+        pub enum Operation {
+            $($primitive($module::$primitive),)*
+        }
+
+        /// The names of all primitives.
+        #[cfg(test)]
+        pub const PRIMITIVES: &[&str] = &[$(stringify!($primitive)),*];
+
+        $(impl From<$module::$primitive> for Operation {
+            fn from(primitive: $module::$primitive) -> Self {
+                Self::$primitive(primitive)
+            }
+        })*
+
+        macro_rules! each {
+            ($d operation:expr, $d primitive:ident => $d run:expr) => {
+                match $d operation {
+                    $($crate::op::primitive::Operation::$primitive($d primitive) => $d run,)*
+                }
+            };
+        }
+    };
 }
 
-/// Returns the inputs of a call by name; panics if there are not `K` of them.
-#[track_caller]
-fn exactly<const K: usize, V>(inputs: Vec<V>) -> [V; K] {
-    inputs.try_into().unwrap_or_else(|found: Vec<V>| panic!("{} tensors for {K}", found.len()))
-}
-
-/// Returns the first inputs of a call by name; panics if there are fewer than `K`.
-#[cfg_attr(not(any(feature = "flex", test)), allow(dead_code))]
-#[track_caller]
-fn first<const K: usize, V: Copy>(inputs: &[V]) -> [V; K] {
-    *inputs.first_chunk().unwrap_or_else(|| panic!("{} tensors for {K}", inputs.len()))
-}
+operations!($
+    cpu::AboveExpectation,
+    cpu::AboveRecursion,
+    centered::Centered,
+    elementwise::AtRank,
+    elementwise::Exp2,
+    elementwise::Log2Discount,
+    elementwise::Select,
+    indicator_sum::IndicatorSum,
+    log_softmax::LogSoftmax,
+    cpu::NeuralSortMatrix,
+    pair_loss::PairSum,
+    rank::IdealDcg,
+    rank::Rank,
+    step_sum::StepSum,
+    unit_gradient::UnitGradient,
+);
+pub(super) use each;

@@ -3,14 +3,30 @@
 //! `a_r e_rj b_j`. If the exponentials fit into the memory budget, they are stored; otherwise each pass recomputes them
 //! in chunks of rows.
 
-use burn::backend::Backend;
+use super::*;
 
-use super::{
-    Arrays, Primitive,
-    array::{Array, Rows, by_rows, chunks_of, in_chunks},
-    exactly, first, in_single,
-};
-use crate::op::cpu::{self, NeuralSortMatrix, Real};
+/// Returns `out_r = sum_j P_rj v_j` for each rank `r` of each list, where `P` is a [`NeuralSortMatrix`]. The output is
+/// 0 after the last requested rank and after the last document of the list.
+///
+/// The function is differentiable in `x` and `v`; the distance between two equal scores has the gradient 0. The
+/// computation needs O(iterations n^2) time. For each iteration of Sinkhorn's scaling, only the factors of the columns
+/// are stored. The factors of the rows are recomputed. The CPU therefore needs O(iterations n) memory; other backends
+/// compute as many rows at once as the memory budget allows.
+///
+/// # Shapes
+/// - `x`, `v`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for
+///   padding.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn neural_sort_sum(x: Tensor<2>, v: Tensor<2>, mask: Tensor<2>, sort: NeuralSortMatrix) -> Tensor<2> {
+    assert_alike("neural_sort_sum", ("x", &x), &[("v", &v), ("mask", &mask)]);
+    if x.dims().contains(&0) || sort.ranks == 0 {
+        return x.zeros_like();
+    }
+    sort.run([x, v, mask])
+}
 
 /// The inputs are the scores, the values and the mask.
 impl Primitive for NeuralSortMatrix {

@@ -1,29 +1,54 @@
 //! [`pair_loss`](crate::op::pair_loss()), a pairwise loss summed over the pairs that the labels order. In the
 //! definition, pairs with equal labels have the weight 0.
 
-use burn::backend::{Backend, TensorMetadata};
+use burn::backend::TensorMetadata;
 use burn::tensor::DType;
 
-use super::{
-    Arrays, Primitive,
-    array::{Array, Rows, by_rows},
-    exactly, first, in_single,
-};
-use crate::op::cpu::{self, Distance, PairLoss, PairWeight, Real};
-#[cfg(feature = "_cube")]
-use crate::op::gpu::{self, CubeTensor, Outputs};
+use super::*;
+
+/// The weight of a pair in [`pair_loss`], with tensors of shape `[batch, documents]`. The result carries no gradient
+/// with respect to the weight.
+pub type PairWeight = cpu::PairWeight<Tensor<2>>;
+
+/// Returns `out_i = sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`.
+///
+/// Differentiable in `x`.
+///
+/// # Shapes
+/// - `x`, `labels`, `mask`, the tensors of `weight` and the output have the shape `[batch, documents]`. The mask is 1
+///   for documents and 0 for padding.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn pair_loss(x: Tensor<2>, labels: Tensor<2>, mask: Tensor<2>, weight: &PairWeight, loss: PairLoss) -> Tensor<2> {
+    assert_alike("pair_loss", ("x", &x), &[("labels", &labels), ("mask", &mask)]);
+    match weight {
+        PairWeight::Unit => {}
+        PairWeight::Document(u) => assert_alike("pair_loss", ("x", &x), &[("document weights", u)]),
+        PairWeight::Lambda { gain, discount, rank, distance, .. } => {
+            assert_alike("pair_loss", ("x", &x), &[("gain", gain), ("discount", discount), ("rank", rank)]);
+            if let Some(Distance { scores, .. }) = distance {
+                assert_alike("pair_loss", ("x", &x), &[("scores", scores)]);
+            }
+        }
+    }
+    let mut inputs = vec![x, labels.detach(), mask.detach()];
+    let weight = weight.clone().map(|tensor| inputs.push(tensor.detach()));
+    PairSum { loss, weight }.run(inputs)
+}
 
 /// The inputs are the scores, the labels and the mask, followed by the arrays of the weight in the order of
-/// [`PairWeight::map`].
+/// [`map`](cpu::PairWeight::map).
 #[derive(Clone, Debug)]
 pub struct PairSum {
     pub loss: PairLoss,
-    pub weight: PairWeight<()>,
+    pub weight: cpu::PairWeight<()>,
 }
 
 impl PairSum {
     /// Takes the arrays of the weight from the end of the inputs.
-    fn weight<V>(&self, arrays: impl IntoIterator<Item = V>) -> PairWeight<V> {
+    fn weight<V>(&self, arrays: impl IntoIterator<Item = V>) -> cpu::PairWeight<V> {
         let mut arrays = arrays.into_iter();
         self.weight.map(|()| arrays.next().expect("a tensor for each array of the weight"))
     }
@@ -83,7 +108,7 @@ impl Primitive for PairSum {
     }
 }
 
-impl<B: Backend> PairWeight<Array<B>> {
+impl<B: Backend> cpu::PairWeight<Array<B>> {
     /// Returns two weights for each pair in the given rows. In the first, the row's document is the more relevant; in
     /// the second, the column's document is.
     fn of_rows(&self, ordered: Array<B>, reversed: Array<B>, rows: Rows) -> (Array<B>, Array<B>) {

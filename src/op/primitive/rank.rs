@@ -1,16 +1,39 @@
 //! [`rank`](crate::op::rank()), which the definition computes by counting the documents ahead, and
 //! [`ideal_dcg`](crate::op::ideal_dcg()).
 
-use burn::backend::Backend;
+use super::*;
 
-use super::{
-    Arrays, Primitive,
-    array::{Array, by_rows},
-    exactly, first,
-};
-use crate::op::cpu::{self, Real};
-#[cfg(feature = "_cube")]
-use crate::op::gpu::{self, CubeTensor, Outputs};
+/// Returns the 1-based rank of each document by descending `x`. Equal scores are ranked by index, and padding comes
+/// last. The result carries no gradient.
+///
+/// # Shapes
+/// - `x`, `mask` and the output have the shape `[batch, documents]` and the same float type. The mask is 1 for
+///   documents and 0 for padding.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn rank(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
+    assert_alike("rank", ("x", &x), &[("mask", &mask)]);
+    Rank.run([x.detach(), mask.detach()])
+}
+
+/// Returns `max over orders of sum_i gains_i discounts[rank(i) - 1]` for each list. If the discounts never increase,
+/// the order of descending gains has the largest sum. The result carries no gradient.
+///
+/// # Shapes
+/// - `gains` and `mask` have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
+/// - `discounts` has one value for each of the `documents` ranks.
+/// - The output has the shape `[batch]`.
+///
+/// # Panics
+/// Panics if inputs differ in shape or type, or if there is not one discount per rank.
+#[track_caller]
+pub fn ideal_dcg(gains: Tensor<2>, mask: Tensor<2>, discounts: Vec<f64>) -> Tensor<1> {
+    assert_alike("ideal_dcg", ("gains", &gains), &[("mask", &mask)]);
+    assert_entry_per_rank("ideal_dcg", ("discounts", &discounts), ("gains", &gains));
+    IdealDcg { discounts }.run([gains.detach(), mask.detach()])
+}
 
 /// The inputs are the scores and the mask.
 #[derive(Clone, Debug)]

@@ -1,15 +1,37 @@
 //! [`step_sum`](crate::op::step_sum()), a smooth count of the documents ahead.
 
-use burn::backend::Backend;
+use super::*;
 
-use super::{
-    Arrays, Primitive, Transposed,
-    array::{Array, by_rows},
-    exactly, first,
-};
-use crate::op::cpu::{self, Real, Step};
-#[cfg(feature = "_cube")]
-use crate::op::gpu::{self, CubeTensor, Outputs};
+/// Returns `out_i = sum_j v_j phi(alpha (x_j - x_i))`. The sum includes the document itself, which adds `v_i / 2`.
+///
+/// The function is differentiable in `x` and `v`.
+///
+/// # Shapes
+/// - `x`, `v` and the output have the shape `[batch, documents]`. Padded documents must have `v = 0`.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2> {
+    assert_alike("step_sum", ("x", &x), &[("v", &v)]);
+    StepSum { alpha, step }.run([x, v])
+}
+
+/// Computes [`step_sum`] only for documents where `counted` is nonzero. Documents where `counted` is 0 receive 1/2. On
+/// the CPU, the time is proportional to the number of counted documents.
+///
+/// The function is differentiable in `x` and `v`.
+///
+/// # Shapes
+/// - `x`, `v`, `counted` and the output have the shape `[batch, documents]`. Padded documents must have `v = 0`.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn counted_step_sum(x: Tensor<2>, v: Tensor<2>, counted: Tensor<2>, alpha: f64, step: Step) -> Tensor<2> {
+    assert_alike("counted_step_sum", ("x", &x), &[("v", &v), ("counted", &counted)]);
+    StepSum { alpha, step }.run([x, v, counted])
+}
 
 /// The inputs are the scores and the values, and optionally the documents whose sums are computed; the others receive
 /// 1/2.

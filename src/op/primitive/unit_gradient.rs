@@ -1,16 +1,24 @@
 //! [`with_unit_gradient`](crate::op::with_unit_gradient()), which replaces the gradient of a list's loss by one of
 //! length 1.
 
-use burn::backend::Backend;
+use super::*;
+use crate::op::cpu::SHORTEST_GRADIENT;
 
-use super::{Arrays, Primitive, array::Array, exactly};
-use crate::op::cpu::Real;
-#[cfg(feature = "_cube")]
-use crate::op::gpu::{self, CubeTensor, Outputs};
-
-/// The shortest gradient that is scaled to length 1. A shorter gradient is divided by this length instead of by its own
-/// length.
-pub const SHORTEST_GRADIENT: f64 = 1e-6;
+/// Returns the losses, whose gradient with respect to `x` is `gradient` divided by its length, or by 1e-6 if it is
+/// shorter.
+///
+/// # Shapes
+/// - `losses` and the output have the shape `[batch]`.
+/// - `x`, `gradient` and `mask` have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
+///
+/// # Panics
+/// Panics if the inputs differ in shape or type.
+#[track_caller]
+pub fn with_unit_gradient(losses: Tensor<1>, x: Tensor<2>, gradient: Tensor<2>, mask: Tensor<2>) -> Tensor<1> {
+    assert_alike("with_unit_gradient", ("x", &x), &[("gradient", &gradient), ("mask", &mask)]);
+    let losses = losses.detach().unsqueeze_dim::<2>(1);
+    UnitGradient.run::<2>([x, gradient.detach(), mask.detach(), losses]).squeeze_dim(1)
+}
 
 /// The inputs are the scores, the gradient of each list's loss, the mask, and the losses, `[batch, 1]`. The output
 /// holds the losses, `[batch, 1]`.
@@ -41,7 +49,7 @@ impl Primitive for UnitGradient {
 
     #[cfg(feature = "_cube")]
     fn gpu_gradient(&self, inputs: &[&CubeTensor], _: &[&CubeTensor], g: &CubeTensor) -> Outputs {
-        let [_, gradient, mask] = super::first(inputs);
+        let [_, gradient, mask] = first(inputs);
         gpu::unit_gradient([gradient, mask], g)
     }
 
