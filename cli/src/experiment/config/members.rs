@@ -27,7 +27,8 @@ impl Experiment {
     pub(super) fn read(document: &Document) -> Result<Self, Refusal> {
         let has_members = document.has("members");
         let is_network = document.value("learner").get("kind").and_then(Value::as_str) == Some(NETWORK);
-        if !has_members && !(is_network && document.has("learner.seeds")) {
+        let is_of_seeds = is_network && document.has("learner.seeds");
+        if !(has_members || is_of_seeds) {
             if document.has("standardize") {
                 let fault = "requires [[members]] or several learner.seeds of `gradient`";
                 return Err(Refusal::fault("standardize", fault));
