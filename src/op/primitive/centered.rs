@@ -20,8 +20,8 @@ pub fn centered(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
     Centered { divisor: Divisor::One }.run([x, mask.detach()])
 }
 
-/// Divides [`centered`] scores by the spread of their list, and by `max(8 / n, 1)^power` if the list has `n` documents.
-/// The spread is the standard deviation, but at least 0.3, or 1 if the scores are equal.
+/// Divides [`centered`](fn@centered) scores by the spread of their list, and by `max(8 / n, 1)^power` if the list has
+/// `n` documents. The spread is the standard deviation, but at least 0.3, or 1 if the scores are equal.
 ///
 /// Differentiable in `x`. No gradient passes through the spread, unless `is_differentiated`.
 ///

@@ -6,8 +6,8 @@ use burn::tensor::DType;
 
 use super::*;
 
-/// The weight of a pair in [`pair_loss`], with tensors of shape `[batch, documents]`. The result carries no gradient
-/// with respect to the weight.
+/// The weight of a pair in [`pair_loss`](fn@pair_loss), with tensors of shape `[batch, documents]`. The result carries
+/// no gradient with respect to the weight.
 pub type PairWeight = cpu::PairWeight<Tensor<2>>;
 
 /// Returns `out_i = sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`.

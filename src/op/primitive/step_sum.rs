@@ -17,8 +17,8 @@ pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2>
     StepSum { alpha, step }.run([x, v])
 }
 
-/// Computes [`step_sum`] only for documents where `counted` is nonzero. Documents where `counted` is 0 receive 1/2. On
-/// the CPU, the time is proportional to the number of counted documents.
+/// Computes [`step_sum`](fn@step_sum) only for documents where `counted` is nonzero. Documents where `counted` is 0
+/// receive 1/2. On the CPU, the time is proportional to the number of counted documents.
 ///
 /// The function is differentiable in `x` and `v`.
 ///
