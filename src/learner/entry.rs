@@ -241,8 +241,8 @@ impl LearnerEntry {
     }
 }
 
-/// Returns [`LearnerConfig::fitting`] for these parameters, with the learner's temperature. For invalid parameters,
-/// returns the usual defaults.
+/// Returns the defaults that suit the scorer, the loss and the data, with the learner's temperature. For invalid
+/// parameters, returns the usual defaults.
 pub fn fitting(entry: &LearnerEntry, params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
     (entry.fitting)(params, parts, data)
 }
