@@ -4,7 +4,7 @@
 use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::{Backend, ExtensionType, tensor::FloatTensor};
 
-use super::primitive::interface::{Arrays, Primitive};
+use super::primitive::interface::{Arrays, Primitive, exactly};
 use super::primitive::{Operation, array::Array, each};
 
 /// Up to seven tensors of one backend. burn's dispatch accepts neither an `Option` nor a `Vec` of tensors.
@@ -79,9 +79,11 @@ impl<B: Backend> Tensors<B> {
         listed!(Tensors, self)
     }
 
-    /// Returns the first tensor; panics if there are none.
-    pub fn first(self) -> FloatTensor<B> {
-        self.into_vec().remove(0)
+    /// Returns the only tensor; panics if there are none or several.
+    #[track_caller]
+    pub fn one(self) -> FloatTensor<B> {
+        let [one] = exactly(self.into_vec());
+        one
     }
 }
 

@@ -17,7 +17,7 @@ pub type Example = (&'static str, fn(&Inputs) -> Tensor<2>);
 
 const SORT: NeuralSortMatrix = NeuralSortMatrix { temperature: 0.7, iterations: 2, transposed: false, ranks: 2 };
 
-pub const EXAMPLES: [Example; 17] = [
+pub const EXAMPLES: [Example; 21] = [
     ("step_sum", |[x, v, ..]| step_sum(x.clone(), v.clone(), 2.0, Step::Erf)),
     ("step_sum", |[x, v, labels, _]| counted_step_sum(x.clone(), v.clone(), labels.clone(), 2.0, Step::Logistic)),
     ("above_expectation", |[x, v, _, mask]| {
@@ -28,12 +28,27 @@ pub const EXAMPLES: [Example; 17] = [
         let ranks = AboveExpectation { noise, ..expectation(Above::Nothing) };
         above_expectation(x.clone(), mask.clone(), mask.clone(), mask.clone(), &ranks)
     }),
+    ("above_expectation", |[x, _, _, mask]| {
+        let stops = mask.clone() * 0.5;
+        above_expectation(x.clone(), mask.clone(), stops, mask.clone(), &expectation(Above::Product))
+    }),
     ("above_recursion", |[x, v, _, mask]| {
         let recursion = AboveRecursion { noise: expectation(Above::Sum).noise, above: Above::Sum };
         above_recursion(x.clone(), mask.clone(), v.clone(), mask.clone(), v.clone(), &recursion)
     }),
+    ("above_recursion", |[x, v, _, mask]| {
+        let recursion = AboveRecursion { noise: ScoreNoise::one(Comparison::independent(0.7)), above: Above::Nothing };
+        above_recursion(x.clone(), mask.clone(), mask.clone(), mask.clone(), v.clone(), &recursion)
+    }),
+    ("above_recursion", |[x, v, labels, mask]| {
+        let recursion = AboveRecursion { noise: ScoreNoise::Exact { sigma: 1.0 }, above: Above::Sum };
+        above_recursion(x.clone(), mask.clone(), v.clone(), mask.clone(), labels.clone(), &recursion)
+    }),
     ("indicator_sum", |[x, v, _, mask]| indicator_sum(x.clone(), v.clone(), mask.clone(), 0.7)),
     ("neural_sort_sum", |[x, v, _, mask]| neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT)),
+    ("pair_loss", |[x, _, labels, mask]| {
+        pair_loss(x.clone(), labels.clone(), mask.clone(), &PairWeight::Unit, PairLoss::Logistic)
+    }),
     ("pair_loss", |[x, v, labels, mask]| {
         pair_loss(x.clone(), labels.clone(), mask.clone(), &PairWeight::Document(v.clone()), PairLoss::Logistic)
     }),

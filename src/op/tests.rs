@@ -50,7 +50,7 @@ fn inputs() -> Inputs {
 /// would not compile here.
 fn definition(call: Call<Dispatch>) -> Vec<f64> {
     let moved = |tensor| FlexTensor::from_data(Tensor::<2>::from_dispatch(tensor).into_data());
-    let value = call.map::<Flex>(moved).definition().first();
+    let value = call.map::<Flex>(moved).definition().into_vec().remove(0);
     value.into_data().iter::<f64>().collect()
 }
 

@@ -24,7 +24,7 @@ mod teacher;
 #[cfg(feature = "learners")]
 mod unbiased;
 
-/// What the example calls import.
+/// The items that the example calls import.
 mod op {
     pub use burn_rank::op::Step;
     pub use burn_rank::workbench::op::*;

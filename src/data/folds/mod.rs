@@ -18,11 +18,11 @@ pub use split::split;
 pub struct Fold<T = PathBuf> {
     /// The number of the fold, from 1.
     pub number: usize,
-    /// What to train on.
+    /// The part to train on.
     pub train: Vec<T>,
-    /// What is used to select a model.
+    /// The part on which a model is selected.
     pub validation: Vec<T>,
-    /// What to test on.
+    /// The part to test on.
     pub test: Vec<T>,
 }
 

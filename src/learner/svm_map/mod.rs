@@ -73,12 +73,11 @@ impl RankingLearner for SvmMapConfig {
 
     fn fit(&self, job: Job) -> Result<Fitted> {
         let rounds = Rounds::new(NAME, job)?;
-        let risk = ApRisk::new(job.train);
-        if risk.count == 0.0 {
+        let Some(risk) = ApRisk::new(job.train) else {
             let reason = "no training query has both relevant (label 1 or more) and irrelevant (label 0) documents, so \
                           average precision cannot be learned: check the labels, or choose another learner";
             return Err(LearnerError::data(NAME, reason));
-        }
+        };
         let risk = |weights: &[f64]| risk.at(weights);
         cost_path::fit(rounds, self, self.c.values(), |cost, start| {
             cutting_plane::minimize(cost, start, &risk, self.tolerance, self.max_steps, &|| job.interrupted())

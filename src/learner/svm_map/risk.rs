@@ -34,11 +34,12 @@ pub(super) struct ApRisk<'a> {
     /// The queries of this process that have both relevant and irrelevant documents.
     queries: Vec<Query>,
     /// The number of queries, of the whole group, that have both relevant and irrelevant documents.
-    pub(super) count: f64,
+    count: f64,
 }
 
 impl<'a> ApRisk<'a> {
-    pub(super) fn new(data: &'a RankingDataset) -> Self {
+    /// Returns the risk, or `None` if no query has both relevant and irrelevant documents.
+    pub(super) fn new(data: &'a RankingDataset) -> Option<Self> {
         let share = Share::new(data);
         let first = share.documents().start;
         let of_query = |query: usize| {
@@ -49,7 +50,7 @@ impl<'a> ApRisk<'a> {
         let has_both = |query: &Query| !query.relevant.is_empty() && !query.irrelevant.is_empty();
         let queries: Vec<Query> = share.queries.clone().map(of_query).filter(has_both).collect();
         let count: f64 = share.gather(vec![queries.len() as f64]).iter().sum();
-        Self { share, queries, count }
+        (count > 0.0).then_some(Self { share, queries, count })
     }
 
     pub(super) fn at(&self, weights: &[f64]) -> Risk {

@@ -30,7 +30,7 @@ fn two_documents_have_the_analytic_solution() {
 #[test]
 fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
     let data = testing::random(3, 12, 3, 4);
-    let risk = ApRisk::new(&data);
+    let risk = ApRisk::new(&data).unwrap();
     let judge = Judge::new(&testing::context(None).selection).unwrap();
     let points = [[0.0, 0.0, 0.0], [0.5, -0.2, 0.1], [-1.0, 2.0, 0.3], [4.0, 0.1, -3.0]];
     for at in points {
@@ -48,7 +48,7 @@ fn the_risk_bounds_the_loss_and_its_planes_lie_below_it() {
 #[test]
 fn the_duality_gap_is_reached() {
     let data = testing::random(5, 20, 4, 9);
-    let risk = ApRisk::new(&data);
+    let risk = ApRisk::new(&data).unwrap();
     let minimize = |most| {
         let risk = |weights: &[f64]| risk.at(weights);
         cutting_plane::minimize(50.0, &[0.0; 4], &risk, 1e-8, most, &|| false).unwrap()

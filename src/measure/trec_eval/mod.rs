@@ -80,9 +80,7 @@ impl TrecEvaluator {
         let judged = Judged { list: &list, relevance: &relevance, irrelevant, level, convention: &self.convention };
         self.measures.iter().map(|measure| measure.value(&judged)).collect()
     }
-}
 
-impl TrecEvaluator {
     /// Returns every measure over all queries, given the values of each query as [`TrecEvaluator::query`] returned
     /// them. Counts are summed, and other measures are averaged. Without any queries, every value is 0.
     pub fn summary<'v>(&self, queries: impl IntoIterator<Item = &'v [f64]>) -> Vec<f64> {

@@ -114,7 +114,7 @@ impl<P: Into<Operation>> Run for P {
         let execution = Execution::current();
         let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(&call.x().kind);
         let outputs = if by_definition { call.definition() } else { forward(call, execution) };
-        Tensor::from_dispatch(outputs.first())
+        Tensor::from_dispatch(outputs.into_vec().remove(0))
     }
 }
 
@@ -139,7 +139,7 @@ fn backward<B: Primitives>(
 ) -> Vec<(usize, FloatTensor<B>)> {
     let inputs = call.inputs.refs();
     let gradient = match each!(&call.operation, primitive => primitive.counted(&inputs)) {
-        Some(&counted) => forward::<B>(Call::new(Select, [gradient, counted.clone()]), execution).first(),
+        Some(&counted) => forward::<B>(Call::new(Select, [gradient, counted.clone()]), execution).one(),
         None => gradient,
     };
     let mut gradients = Vec::new();
@@ -148,12 +148,12 @@ fn backward<B: Primitives>(
         let g = Array(gradient.clone());
         if let Some((inputs, factor)) = each!(&call.operation, primitive => primitive.transposed(inputs, saved, g)) {
             let transposed = Call { operation: call.operation.clone(), inputs: Tensors::of(inputs) };
-            let out = Array::<B>(forward::<B>(transposed, execution).first());
+            let out = Array::<B>(forward::<B>(transposed, execution).into_vec().remove(0));
             gradients.push((1, factor.map_or(out.clone(), |factor| out * factor).0));
         }
     }
     if is_composed(&call) {
-        gradients.push((0, call.definition_gradient(saved, gradient).first()));
+        gradients.push((0, call.definition_gradient(saved, gradient).one()));
     } else if wanted[0] || gradients.is_empty() {
         let found = B::backward(call, saved, gradient, execution).into_vec();
         gradients.extend(found.into_iter().enumerate().rev());

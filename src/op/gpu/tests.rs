@@ -212,7 +212,7 @@ fn kernels_stay_in_use_under_fusion() {
         }
         // Some examples compute ranks first.
         let launched = launched();
-        let kernels: Vec<_> = launched.iter().filter(|kernel| kernel.contains(name)).collect();
+        let kernels: Vec<_> = launched.iter().filter(|kernel| *kernel != "rank" || name == "rank").collect();
         let is_right = kernels.iter().zip(&expected).all(|(kernel, expected)| kernel.starts_with(expected));
         assert!(kernels.len() == expected.len() && is_right, "{name}: {launched:?}");
     }

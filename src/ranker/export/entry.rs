@@ -26,7 +26,7 @@ pub struct ExportEntry {
     pub(super) accepts: fn(&Model) -> bool,
     /// The models that the format accepts, in words.
     pub(super) expected: &'static str,
-    /// What the other system requires of names of features, and of trees that it explains.
+    /// The other system's requirements for names of features, and for trees that it explains.
     pub(super) system: Option<System>,
     pub(super) write: Write,
 }
@@ -110,7 +110,7 @@ impl System {
 pub(super) struct Linear<'a> {
     pub(super) weights: Vec<f32>,
     pub(super) bias: f32,
-    /// For `z_score`, the mean and the scale of each feature: the weights are those of `(x - mean) scale`.
+    /// For `z_score`, the mean and the scale of each feature; the weights multiply `(x - mean) scale`.
     pub(super) z_score: Option<(&'a [f64], &'a [f64])>,
 }
 

@@ -18,7 +18,8 @@ use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
 const MEASURES: &str = "ndcg@10,map";
 
 impl CompareArgs {
-    /// Measures the systems, which are of the kind that the arguments say.
+    /// Measures the systems. The arguments say whether they are runs of `cv` or `train`, TREC runs, or rankers and
+    /// scores.
     pub(super) fn systems(&self) -> Result<Systems> {
         let folders = self.files.iter().filter(|path| path.is_dir()).count();
         match (&self.qrels, self.files.as_slice()) {

@@ -84,7 +84,7 @@ struct Terms {
 }
 
 impl Terms {
-    /// Returns the terms of `l(t)` or, with `slope`, those of `l'(t)`; `None` for a loss that is not a sum of
+    /// Returns the terms of `l(t)` or, with `slope`, of `l'(t)`. Returns `None` for a loss that is not a sum of
     /// exponentials.
     fn new(loss: PairLoss, slope: bool) -> Option<Self> {
         let tail = |u: f64| 1.0 / (1.0 + u);

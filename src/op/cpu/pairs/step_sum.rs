@@ -344,7 +344,7 @@ fn meetings<T: Real>(values: [&[T]; 3]) -> Vec<Meeting<'_, T, 3>> {
         .collect()
 }
 
-/// What flows between the documents of a list.
+/// The pairs and documents of a list through which a gradient flows.
 struct Flows {
     /// The number of pairs with a nonzero gradient.
     pairs: usize,
