@@ -11,7 +11,7 @@
 use burn::module::Module;
 use burn::nn::loss::Reduction;
 use burn::optim::{AdamConfig, GradientsParams};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, Tensor, TensorData};
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::distr::weighted::WeightedIndex;
@@ -60,6 +60,7 @@ impl<'a> ScorerRankers<'a> {
             BatchPlanner::with(train, &BatchPlannerConfig::default(), seed_for(context.seed, "ada_rank batches", 0))
                 .map_err(|error| LearnerError::data(NAME, error))?;
         checks::ask_training(&weak.scorer, job, batcher.shapes(), "the length of lists")?;
+        checks::ask_pairs(&*weak.loss.built, batcher.shapes(), DType::F32, &context.device)?;
         Ok(Self { config, weak, job, queries, batcher })
     }
 

@@ -12,6 +12,7 @@ use crate::data::RankingDataset;
 use crate::data::batch::Keep;
 use crate::data::shards::own;
 use crate::learner::error::{LearnerError, Result};
+use crate::learner::shared::checks::ask_pairs;
 use crate::learner::shared::flat_loss::FlatLoss;
 use crate::loss::curvature::{self, Curved};
 use crate::loss::{RankingLoss, degenerate_queries, idle_queries};
@@ -45,6 +46,7 @@ impl<'a> Objective<'a> {
         let keep = if any { Keep::All } else { Keep::TwoLabels };
         let flat = (steps != Steps::Newton).then(|| FlatLoss::new(data, keep, DType::F32, device)).transpose();
         let flat = flat.map_err(|error| LearnerError::data(NAME, error))?;
+        ask_pairs(&*loss, flat.iter().flat_map(FlatLoss::shapes), DType::F32, device)?;
         let queries = if any {
             data.queries() - idle_queries(&*loss, &data.labels, &data.teacher, &data.offsets)?.len()
         } else {
@@ -148,7 +150,7 @@ impl Derivatives {
 }
 
 /// Returns the standard deviation of the scores of a query, at most [`LARGEST_SPREAD`], or 1 if all scores are equal.
-/// The temperature of some losses is relative to the same deviation (`loss::temperature_unit`).
+/// Unlike the spread in which losses measure their temperature, it has no floor: it is the length of a step.
 fn spread(scores: &[f64]) -> f64 {
     let deviation = deviation_of(scores.iter().copied());
     if deviation > 0.0 { deviation.clamp(1e-12, LARGEST_SPREAD) } else { 1.0 }

@@ -125,10 +125,11 @@ impl Worth<'_> {
         (if l1 > 0.0 { gradient.signum() * (gradient.abs() - l1).max(0.0) } else { gradient }, curvature)
     }
 
-    /// Returns the value of a leaf with the given sums, within `bounds`.
+    /// Returns the value of a leaf with the given sums, within `bounds`. Without curvature, no step has a length.
     pub(super) fn value(&self, sums: Sums, bounds: Bounds) -> f64 {
         let (gradient, curvature) = self.shrunk(sums);
-        (-gradient / curvature).clamp(bounds.low, bounds.high)
+        let value = if curvature > f64::MIN_POSITIVE { -gradient / curvature } else { 0.0 };
+        value.clamp(bounds.low, bounds.high)
     }
 
     /// Returns the merit of a leaf whose value is not bounded.

@@ -348,8 +348,8 @@ fn odd_features_are_learned_around() {
     let data = dataset(1, &[&[(1.0, &[0.0])], &[(1.0, &[1.0]), (1.0, &[0.0])], &[(0.0, &[0.0]), (1.0, &[f32::NAN])]]);
     let found = fit(&BoostedTreesConfig { leaves: 64, ..small() }, "lambda_ndcg", &data);
     assert_eq!(found.history[found.best_round - 1].train, Some(1.0));
-    assert!(refused(&dataset(1, &[&[(1.0, &[0.0])]])).contains("all labels are equal"));
-    assert!(refused(&dataset(1, &[&[(1.0, &[0.0]), (1.0, &[1.0])]])).contains("all labels are equal"));
+    assert!(refused(&dataset(1, &[&[(1.0, &[0.0])], &[(1.0, &[1.0])]])).contains("every query has one document"));
+    assert!(refused(&dataset(1, &[&[(1.0, &[0.0]), (1.0, &[1.0])]])).contains("all labels are 1, so no query has two"));
 }
 
 /// Returns the trees of each seed from the state that a fit saved in a folder.
@@ -629,4 +629,18 @@ fn trees_learn_from_labels_and_a_teacher() {
     assert!(refused(both, &data.clone().without_weights()).starts_with("loss.teacher: found no teacher's scores"));
     let unread = refused(LossSpec::new("lambda_ndcg"), &data);
     assert!(unread.starts_with("data.teacher = the loss `lambda_ndcg`, which reads labels: expected"), "{unread}");
+}
+
+#[test]
+fn a_teacher_and_single_documents_are_learned_without_two_labels_in_a_query() {
+    let mut data = taught();
+    data.labels.fill(0.0);
+    let found = fit_spec(&small(), &LossSpec::new("teacher_kl"), &data).model.predict(&data, &Device::flex());
+    assert!(found[2] > found[3] && found[3] > found[1], "{found:?}");
+    let (one, zero): (&[(f32, &[f32])], &[(f32, &[f32])]) = (&[(1.0, &[1.0])], &[(0.0, &[0.0])]);
+    let data = dataset(1, &[one, zero, one, zero]);
+    let loss = LossSpec::new("binary_cross_entropy");
+    let config = BoostedTreesConfig { min_documents: 1, ..small() };
+    let found = fit_spec(&config, &loss, &data).model.predict(&data, &Device::flex());
+    assert!(found[0] > found[1], "{found:?}");
 }

@@ -26,7 +26,7 @@ use crate::device::{count_read, largest_buffer, root_cause};
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::anneal::AnnealState;
-use crate::learner::shared::checks::{ask_training, complete, learnable, parameter};
+use crate::learner::shared::checks::{ask_pairs, ask_training, complete, learnable, parameter};
 use crate::learner::shared::context::{Fitted, Job, PositionFactor, StopReason};
 use crate::learner::shared::position::{check_positions, factors};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
@@ -115,10 +115,7 @@ impl<'a> Session<'a> {
         let steps = batches.epoch(1).steps;
         let parts: Vec<(usize, usize)> = steps.iter().flat_map(|queries| batches.shapes(queries)).collect();
         ask_training(scorer, job, parts.iter().copied(), "learner.batch_cells")?;
-        if let Some(&(queries, documents)) = parts.iter().max_by_key(|(lists, documents)| lists * documents * documents)
-        {
-            built.about().check_memory(queries, documents, DType::F32, &device)?;
-        }
+        ask_pairs(&*built, parts, DType::F32, &device)?;
         let scorer = scorer.init(train.feature_count, context.seed, &device)?;
         let best = scorer.valid();
         let layers = config.precision.layers();

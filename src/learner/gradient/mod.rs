@@ -24,8 +24,8 @@
 //! and losses. A killed fit resumes from its last saved epoch and produces the same bytes as an uninterrupted fit.
 //!
 //! # Speed
-//! The learner runs its own loop instead of burn's `SupervisedTraining`. For a linear scorer and data of OHSUMED's size,
-//! 20 epochs take 55 ms in the learner's loop. They take 52 ms in burn's loop without files. Burn's loop with
+//! The learner runs its own loop instead of burn's `SupervisedTraining`. For a linear scorer and data of OHSUMED's
+//! size, 20 epochs take 55 ms in the learner's loop. They take 52 ms in burn's loop without files. Burn's loop with
 //! checkpoints and logs takes 145 ms. For a perceptron of 64 hidden units, the three times are 155, 204 and 352 ms
 //! (`benches/training.rs`, two AVX-512 cores). The learner saves its state as often as it can while it spends at most a
 //! fiftieth of its time on saving.

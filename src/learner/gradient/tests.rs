@@ -704,3 +704,23 @@ fn labels_and_a_teacher_are_learned_together() {
     assert!(labels_alone < a_little && a_little < mostly, "{labels_alone} {a_little} {mostly}");
     assert!(teacher_alone > 0.95 && mostly > 0.9, "{teacher_alone} {mostly}");
 }
+
+#[test]
+fn a_teacher_and_single_documents_are_learned_without_two_labels_in_a_query() {
+    let linear = |loss: &str, data: &RankingDataset, validation: &RankingDataset| {
+        let config = GradientConfig { epochs: 30, learning_rate: 0.1, ..GradientConfig::default() };
+        let learner = built(config, ScorerConfig::Linear(Default::default()), LossSpec::new(loss)).unwrap();
+        let fitted = learner.fit(Job::new(data, Some(validation), &context(None, &()))).unwrap();
+        testing::linear_weights(&fitted.model).0
+    };
+    let (mut train, mut validation) = data();
+    let first = |data: &RankingDataset| -> Vec<f32> { data.features.to_slice().chunks(6).map(|row| row[0]).collect() };
+    validation.labels = first(&validation).iter().map(|&x| f32::from(u8::from(x > 0.0))).collect();
+    train.labels.fill(0.0);
+    let teacher = first(&train);
+    let weights = linear("teacher_kl", &train.with_teacher(teacher).unwrap(), &validation);
+    assert!(weights[1..].iter().all(|weight| weight.abs() < weights[0]), "{weights:?}");
+    let (one, zero): (&[(f32, &[f32])], &[(f32, &[f32])]) = (&[(1.0, &[1.0])], &[(0.0, &[-1.0])]);
+    let [train, validation] = [testing::dataset(1, &[one, zero]), testing::dataset(1, &[&[one[0], zero[0]]])];
+    assert!(linear("binary_cross_entropy", &train, &validation)[0] > 0.0);
+}

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use burn::tensor::{DType, Device};
+
 use super::context::{Job, Selection};
 use super::judge::Judge;
 use crate::data::RankingDataset;
@@ -40,6 +42,19 @@ pub(crate) fn ask_training(
     Ok(Refusal::ask_memory("scorer", what, bytes((lists, documents)), advice)?)
 }
 
+/// Rejects a loss whose arrays of document pairs do not fit into free memory. Each batch is given as `(lists,
+/// documents)`.
+pub(crate) fn ask_pairs(
+    loss: &dyn RankingLoss,
+    batches: impl IntoIterator<Item = (usize, usize)>,
+    scores: DType,
+    device: &Device,
+) -> Result<()> {
+    let largest = batches.into_iter().max_by_key(|(lists, documents)| lists * documents * documents);
+    let Some((lists, documents)) = largest else { return Ok(()) };
+    Ok(loss.about().check_memory(lists, documents, scores, device)?)
+}
+
 /// Returns an error about the key `learner.<name>`, unless its value fits.
 pub(crate) fn require(name: &str, found: impl Display, fits: bool, expected: impl Display) -> Result<()> {
     if fits { Ok(()) } else { Err(parameter(name, found, expected)) }
@@ -71,10 +86,9 @@ pub(crate) fn at_least(name: &str, value: impl Into<Option<usize>>, least: usize
     require(name, value, value >= least, format_args!("at least {least}"))
 }
 
-/// Rejects training data if no query has documents with different labels, or if no feature varies. Also rejects
-/// validation data with a different number of features. A selection measure that the convention leaves undefined for
-/// every query is rejected too. Warns of constant features, and of a selection measure that is the same for every
-/// ranking.
+/// Rejects training data in which no feature varies, and validation data with a different number of features. A
+/// selection measure that the convention leaves undefined for every query is rejected too. Warns of constant features,
+/// and of a selection measure that is the same for every ranking.
 pub(crate) fn trainable(learner: &'static str, job: Job) -> Result<()> {
     let Job { train, validation, .. } = job;
     for (_, data) in job.sets() {
@@ -86,17 +100,22 @@ pub(crate) fn trainable(learner: &'static str, job: Job) -> Result<()> {
         let reason = format!("validation data have {own}, training data {features}: {advice}");
         return Err(LearnerError::data(learner, reason));
     }
-    if !(0..train.queries()).any(|query| train.has_two_labels(query)) {
-        let each = match train.queries() {
-            1 => "the only training query".to_owned(),
-            queries => format!("each of the {}", counted(queries, "training query")),
-        };
-        let advice = "check the label column and the query identifiers";
-        let reason = format!("all labels are equal in {each}, so no order can be learned: {advice}");
-        return Err(LearnerError::data(learner, reason));
-    }
     check_features(learner, job)?;
     check_selection(learner, job)
+}
+
+/// Rejects training data if no query has documents with different labels.
+pub(crate) fn two_labels(learner: &'static str, train: &RankingDataset) -> Result<()> {
+    if (0..train.queries()).any(|query| train.has_two_labels(query)) {
+        return Ok(());
+    }
+    let each = match train.queries() {
+        1 => "the only training query".to_owned(),
+        queries => format!("each of the {}", counted(queries, "training query")),
+    };
+    let advice = "check the label column and the query identifiers";
+    let reason = format!("all labels are equal in {each}, so no order can be learned: {advice}");
+    Err(LearnerError::data(learner, reason))
 }
 
 /// Rejects training data in which no feature varies, and warns of constant features.
@@ -323,9 +342,9 @@ mod tests {
     #[test]
     fn equal_labels_in_each_query_are_refused() {
         let mut data = testing::two_documents();
-        assert!(trainable("test", Job::new(&data, None, &testing::context(None))).is_ok());
+        assert!(two_labels("test", &data).is_ok());
         data.labels = vec![1.0, 1.0];
-        let error = trainable("test", Job::new(&data, None, &testing::context(None))).unwrap_err().to_string();
+        let error = two_labels("test", &data).unwrap_err().to_string();
         assert!(error.starts_with("test: all labels are equal in the only training query, so no order"), "{error}");
     }
 

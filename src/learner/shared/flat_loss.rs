@@ -12,7 +12,7 @@ use crate::distributed::ProcessGroup;
 use crate::loss::{Lists, RankingLoss};
 
 /// The maximum number of document positions in one batch, including padding.
-const CELLS: usize = 1 << 14;
+pub(crate) const CELLS: usize = 1 << 14;
 
 /// The padded queries of a dataset, for which a loss can be computed at any scores.
 pub(crate) struct FlatLoss {
@@ -37,6 +37,11 @@ impl FlatLoss {
         let exchanged = if group.count() > 1 { &plan[..] } else { &[] };
         let all = exchanged.iter().map(|queries| Padding::from_queries(data, queries)).collect();
         Ok(Self { batches, all, dtype, device: device.clone(), group })
+    }
+
+    /// Returns the number of lists and of documents in each batch of this process.
+    pub(crate) fn shapes(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.batches.iter().map(|batch| batch.labels.dims().into())
     }
 
     /// Returns the sum of the losses, given the score of each document.

@@ -185,16 +185,17 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Checks that the data suit the learner ([`checks::trainable`]), and that they have no weights and no missing
-    /// values.
+    /// Checks that the data suit the learner ([`checks::trainable`]), that some query has two labels, and that there
+    /// are no weights and no missing values.
     pub(crate) fn new(learner: &'static str, job: Job<'a>) -> Result<Self> {
         checks::unweighted(learner, job.train)?;
         checks::complete(learner, job)?;
+        checks::two_labels(learner, job.train)?;
         Self::of_weighted(learner, job)
     }
 
-    /// Checks the data as [`new`](Self::new) does, but accepts weights and missing values, which the learner must
-    /// check.
+    /// Checks that the data suit the learner ([`checks::trainable`]). The learner must check weights, missing values,
+    /// and whether its loss can learn from the labels.
     pub(crate) fn of_weighted(learner: &'static str, job: Job<'a>) -> Result<Self> {
         checks::trainable(learner, job)?;
         let judge = Judge::new(&job.context.selection)?;

@@ -2,17 +2,20 @@
 
 use std::borrow::Cow;
 
+use burn::tensor::DType;
 use serde::{Deserialize, Serialize};
 
 use super::descent::{self, Descent};
 use super::kernel::KernelMap;
 use super::objective::{LinearObjective, NetworkObjective, Objective};
 use super::{NAME, SmoothRank, SmoothRankConfig};
-use crate::data::RankingDataset;
+use crate::data::batch::BatchPlannerConfig;
+use crate::data::{BatchPlanner, RankingDataset};
 use crate::learner::entry::RankingLearner;
 use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Job, StopReason};
+use crate::learner::shared::flat_loss::CELLS;
 use crate::learner::shared::gains::{balanced_weights, start_gain, start_gains};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::normal_equations::NormalEquations;
@@ -148,6 +151,9 @@ impl RankingLearner for SmoothRank {
         let rounds = Rounds::new(NAME, job)?;
         let surrogate = self.surrogate(self.config.first_sigma)?;
         checks::learnable(NAME, &*surrogate, job)?;
+        let plan = BatchPlanner::with(job.train, &BatchPlannerConfig::in_order(CELLS), 0)
+            .map_err(|error| LearnerError::data(NAME, error))?;
+        checks::ask_pairs(&*surrogate, plan.shapes(), DType::F64, &job.context.device)?;
         let anneal = |objective: &dyn Objective, center: &[f64]| {
             let rounds =
                 rounds.most(self.config.lambda.values().len() * self.sigmas.len()).beside_measure(&*surrogate)?;

@@ -13,7 +13,7 @@ use crate::data::{BatchPlanner, RankingBatch, RankingDataset};
 use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::checks::ask_training;
 use crate::learner::shared::context::Job;
-use crate::learner::shared::flat_loss::FlatLoss;
+use crate::learner::shared::flat_loss::{CELLS, FlatLoss};
 use crate::learner::shared::flat_scorer::FlatScorer;
 use crate::learner::shared::rounds::Set;
 use crate::learner::shared::share::{Share, linear_model};
@@ -79,9 +79,6 @@ impl Objective for LinearObjective<'_> {
         }
     }
 }
-
-/// The maximum number of document positions in one batch, including padding.
-const CELLS: usize = 1 << 14;
 
 /// The objective for a scorer of any kind.
 pub(super) struct NetworkObjective<'a> {

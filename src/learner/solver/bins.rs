@@ -64,8 +64,8 @@ pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize
 /// Cuts all features as [`bins_of`] does, and calls `of_feature` with the bins of each feature in turn. Each pass over
 /// the data file reads as many columns as fit into `memory`, but at least [`TOGETHER`].
 ///
-/// If a group shares the reading, each process reads some of the rows. For a few columns at a time, the readers exchange
-/// their rows, and each process bins some of these columns.
+/// If a group shares the reading, each process reads some of the rows. For a few columns at a time, the readers
+/// exchange their rows, and each process bins some of these columns.
 pub(crate) fn bins_in_passes(
     data: &RankingDataset,
     bins: usize,

@@ -77,9 +77,9 @@ pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
     }
 }
 
-/// Returns the planes with their slopes in an orthonormal basis of the span of all slopes. Parts of a slope that are not
-/// longer than `tiny` count as rounding errors. Returns `None` for few features, or where the basis is no smaller than
-/// half the features.
+/// Returns the planes with their slopes in an orthonormal basis of the span of all slopes. Parts of a slope that are
+/// not longer than `tiny` count as rounding errors. Returns `None` for few features, or where the basis is no smaller
+/// than half the features.
 fn in_their_span(planes: &[Plane], tiny: f64) -> Option<Vec<Plane>> {
     let features = planes[0].slope.len();
     let mut basis: Vec<Vec<f64>> = Vec::new();
