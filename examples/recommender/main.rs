@@ -4,11 +4,11 @@
 //! cargo run --release --package burn-rank --example recommender -- [OPTIONS]
 //! ```
 //!
-//! 2,000 users took 50 of 200,000 items each (see [`data`]); 5 of them are held out for validation and 5 for the test. Two
-//! towers score all items for a user. Each loss is trained at each temperature, which divides the scores; the validation
-//! value of NDCG@10 chooses the temperature and the epoch, and only then is the test value computed, over the whole
-//! catalog. The figures go to standard output, and are the same for the same seed; times and memory go to standard
-//! error.
+//! 2,000 users took 50 of 200,000 items each (see [`data`]); 5 of them are held out for validation and 5 for the test.
+//! Two towers score all items for a user. Each loss is trained at each temperature, which divides the scores; the
+//! validation value of NDCG@10 chooses the temperature and the epoch, and only then is the test value computed, over
+//! the whole catalog. The figures go to standard output, and are the same for the same seed; times and memory go to
+//! standard error.
 //!
 //! - `--small`: a catalog of 2,000 items, for a few seconds
 //! - `--losses A,B,..`: some of `approx_ndcg`, `full_softmax`, `sampled_softmax` and `bpr`; all by default

@@ -102,7 +102,7 @@ impl Step<'_> {
             self.catalog.users[user].train.iter().for_each(|&item| labels[item] = 1.0);
         }
         let labels = Tensor::from_data(TensorData::new(labels, [self.users.len(), items]), &self.device());
-        let mask = labels.clone().greater_equal_elem(0.0);
+        let mask = Tensor::full(labels.dims(), true, &self.device());
         Lists { scores, labels, mask }
     }
 
@@ -156,7 +156,7 @@ impl Step<'_> {
         let scores = (users * items).sum_dim(1).reshape([pairs.len(), 2]);
         let labels = TensorData::new([1f32, 0.0].repeat(pairs.len()), [pairs.len(), 2]);
         let labels = Tensor::<2>::from_data(labels, &self.device());
-        let mask = labels.clone().greater_equal_elem(0.0);
+        let mask = Tensor::full(labels.dims(), true, &self.device());
         Lists { scores, labels, mask }
     }
 }

@@ -189,14 +189,32 @@ impl<'a> About<'a> {
         Self { numbers_per_pair, ..self }
     }
 
+    /// Returns the properties of the sum of two losses, named `name`. The sum requires what either loss requires. It
+    /// has neither a temperature nor second derivatives.
+    ///
+    /// Of two gains, the sum has the first; each loss still computes with its own.
+    pub fn plus(self, other: Self, name: &'static str) -> Self {
+        Self {
+            gain: self.gain.or(other.gain),
+            reads_teacher: self.reads_teacher || other.reads_teacher,
+            needs_teacher: self.needs_teacher || other.needs_teacher,
+            has_gains_to_one: self.has_gains_to_one || other.has_gains_to_one,
+            document_weights: self.document_weights.and(other.document_weights),
+            held_constant: self.held_constant.or(other.held_constant),
+            estimates_gradient: self.estimates_gradient || other.estimates_gradient,
+            numbers_per_pair: self.numbers_per_pair.saturating_add(other.numbers_per_pair),
+            ..Self::new(name, Orientation::Loss)
+        }
+    }
+
     /// If the gain of a label in the domain is larger than the loss accepts, returns what it accepts.
     pub(super) fn gain_problem(&self, label: f64) -> Option<String> {
         let is_large = self.has_gains_to_one && self.gain.is_some_and(|gain| gain.of(label) > 1.0);
         is_large.then(|| "a label with a gain from 0 to 1 (grades need `gain = { table = [0, 1, 1, 1] }`)".to_string())
     }
 
-    /// Returns the lists as the loss reads them: with a teacher's scores in place of labels if there are any, unless the
-    /// loss reads both.
+    /// Returns the lists as the loss reads them: with a teacher's scores in place of labels if there are any, unless
+    /// the loss reads both.
     pub(super) fn read<'l>(&self, lists: &'l Lists) -> Cow<'l, Lists> {
         let taught = if self.needs_teacher { None } else { lists.taught() };
         taught.map_or(Cow::Borrowed(lists), Cow::Owned)

@@ -8,9 +8,8 @@ use super::lists::{Lists, check_shapes};
 use crate::op::{BeyondBudget, beyond_budget};
 
 /// Checks lists of `documents` places each, stored one after another in flat arrays. Every score must be finite, and
-/// the loss must accept every label
-/// ([`About::gain`]). Places where the mask is false may
-/// hold any value. [`try_forward`](super::RankingLoss::try_forward) makes the same checks on tensors.
+/// the loss must accept every label ([`About::gain`]). Places where the mask is false may hold any value.
+/// [`try_forward`](super::RankingLoss::try_forward) makes the same checks on tensors.
 ///
 /// # Errors
 /// Returns [`LossError::Empty`] if there are no lists or the lists have no documents. Returns [`LossError::Shape`] if

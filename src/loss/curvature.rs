@@ -55,8 +55,8 @@ impl Derivatives {
 
 /// Returns the documents in descending order of score; ties keep their order.
 pub(super) fn by_score(scores: &[f64]) -> Vec<usize> {
-    // Sorting pairs of score and document avoids looking up scores in comparisons.
-    let mut order: Vec<(f64, usize)> = scores.iter().copied().zip(0..).collect();
+    // Sorting pairs of score and document avoids looking up scores in comparisons. Adding 0 turns -0 into 0.
+    let mut order: Vec<(f64, usize)> = scores.iter().map(|score| score + 0.0).zip(0..).collect();
     order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     order.into_iter().map(|(_, document)| document).collect()
 }
@@ -131,13 +131,21 @@ mod tests {
     #[test]
     fn loss_and_gradient_are_those_of_the_registered_loss() {
         assert!(curved().len() > 4, "rank_net and lambda_ndcg at least");
-        for spec in curved() {
+        // Apart; with ties; zeros of both signs; far apart; nearly equal.
+        let ties = [[0.5, 0.5, -0.25, 0.5, -1.0], [0.0, -0.0, -0.0, 0.0, -1.0]];
+        let all = [SCORES, ties[0], ties[1], SCORES.map(|score| 1e3 * score), SCORES.map(|score| 1e-9 * score)];
+        let one_differs = [0.0, 0.0, 0.0, 1.0, 0.0];
+        for (spec, (scores, labels)) in curved().iter().flat_map(|spec| {
+            let cases = all.iter().flat_map(move |scores| [LABELS, one_differs].map(|labels| (scores, labels)));
+            cases.map(move |case| (spec, case))
+        }) {
             let loss = spec.build().unwrap();
-            let found = loss.about().curvature.unwrap().derivatives(&LABELS, &SCORES, None);
-            let expected = explain(&*loss, &SCORES, &LABELS.map(f64::from), DType::F64).unwrap();
-            assert!((found.loss - expected.loss).abs() < 1e-12, "{spec:?}: {} {}", found.loss, expected.loss);
-            for (pairs, autodiff) in found.gradient.iter().zip(&expected.grad) {
-                assert!((pairs - autodiff).abs() < 1e-12, "{spec:?}: {pairs} {autodiff}");
+            let found = loss.about().curvature.unwrap().derivatives(&labels, scores, None);
+            let expected = explain(&*loss, scores, &labels.map(f64::from), DType::F64).unwrap();
+            let near = |found: f64, expected: f64| (found - expected).abs() <= 1e-12 * expected.abs().max(1.0);
+            assert!(near(found.loss, expected.loss), "{spec:?}, {scores:?}: {} {}", found.loss, expected.loss);
+            for (&pairs, &autodiff) in found.gradient.iter().zip(&expected.grad) {
+                assert!(near(pairs, autodiff), "{spec:?}, {scores:?}: {pairs} {autodiff}");
             }
         }
     }

@@ -109,6 +109,9 @@ impl Distillation {
         let mean = sum_documents(taught.labels.clone()) / count.clone();
         let centered = (taught.labels.clone() - mean.unsqueeze_dim(1)) * taught.mask.clone();
         let equal = taught.has_two_labels().bool_not();
+        // In units of the largest, squares do not underflow.
+        let largest = centered.clone().abs().max_dim(1).mask_fill(equal.clone().unsqueeze_dim(1), 1.0);
+        let centered = centered / largest;
         let deviation = (sum_documents(centered.clone().powi_scalar(2)) / count).sqrt().mask_fill(equal.clone(), 1.0);
         let factor = (deviation.recip() * self.factor).mask_fill(equal, 0.0);
         Some(Lists { labels: centered * factor.unsqueeze_dim(1), ..taught })
@@ -130,17 +133,16 @@ impl RankingLoss for Distillation {
     fn about(&self) -> About<'_> {
         let (own, teacher) = (self.labels.about(), self.teacher.about());
         About {
-            orientation: Orientation::Loss,
+            reads_teacher: own.reads_teacher,
             needs_teacher: true,
             document_weights: own.document_weights.and(
                 teacher.document_weights.map_err(|_| "the loss of its teacher is not defined for weighted documents"),
             ),
+            smoothing: own.smoothing,
             curvature: own.curvature.and(teacher.curvature).map(|_| self as &dyn Curved),
-            held_constant: own.held_constant.or(teacher.held_constant),
-            estimates_gradient: own.estimates_gradient || teacher.estimates_gradient,
             numbers_per_pair: 0,
             by_length: Some(self),
-            ..own
+            ..own.plus(teacher, own.name)
         }
     }
 
@@ -214,7 +216,7 @@ mod tests {
 
     use super::*;
     use crate::json::{Value, json};
-    use crate::loss::{LambdaNdcgConfig, ListNetConfig, LossSpec, TeacherMseConfig, explain_taught};
+    use crate::loss::{LambdaNdcgConfig, ListNetConfig, LossSpec, TeacherKlConfig, TeacherMseConfig, explain_taught};
 
     const SCORES: [f64; 4] = [0.5, -1.0, 2.0, 0.25];
     const LABELS: [f64; 4] = [1.0, 0.0, 0.0, 2.0];
@@ -264,6 +266,48 @@ mod tests {
         let none = spec("lambda_ndcg", json!({"name": "teacher_kl", "weight": 0.0})).build().unwrap();
         let explained = explain_taught(&*none, &SCORES, &equal, Some(&TEACHER), DType::F64, &Device::flex()).unwrap();
         assert!(!explained.learnable);
+    }
+
+    /// A sum around a loss with a teacher.
+    #[derive(Debug)]
+    struct Twice(Distillation);
+
+    impl RankingLoss for Twice {
+        fn about(&self) -> About<'_> {
+            self.0.about().plus(self.0.about(), "twice")
+        }
+
+        fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+            lists.losses(&self.0) + lists.losses(&self.0)
+        }
+
+        fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+            self.0.learnable(lists)
+        }
+    }
+
+    #[test]
+    fn a_sum_around_it_reads_labels_and_teacher() {
+        let labels = LambdaNdcgConfig::new().init().unwrap();
+        let loss = DistillationConfig::new().init(labels, TeacherKlConfig::new().init().unwrap()).unwrap();
+        let value = |loss: &dyn RankingLoss| {
+            explain_taught(loss, &SCORES, &LABELS, Some(&TEACHER), DType::F64, &Device::flex()).unwrap().loss
+        };
+        assert!((value(&Twice(loss.clone())) - 2.0 * value(&loss)).abs() < 1e-12);
+        let twice = Twice(loss.clone());
+        assert_eq!((twice.about().name, twice.about().held_constant), ("twice", loss.about().held_constant));
+        assert!(twice.about().needs_teacher && loss.about().held_constant.is_some());
+    }
+
+    /// Squares of scores this small are 0 in 32 bits.
+    #[test]
+    fn a_teacher_with_tiny_differences_is_scaled() {
+        let loss = spec("lambda_ndcg", json!({"name": "teacher_mse", "scale": "query"})).build().unwrap();
+        let of = |factor: f64, dtype| {
+            let teacher = TEACHER.map(|score| factor * score);
+            explain_taught(&*loss, &SCORES, &LABELS, Some(&teacher), dtype, &Device::flex()).unwrap().loss
+        };
+        assert!((of(1e-25, DType::F32) - of(1.0, DType::F64)).abs() < 1e-5);
     }
 
     #[test]

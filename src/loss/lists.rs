@@ -8,7 +8,7 @@ use burn::tensor::{Bool, DType, IndexingUpdateOp, Int, Tensor};
 use super::error::{LossError, same_shape};
 use crate::measure::{Discount, Gain};
 use crate::op::{Step, at_rank, centered, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, step_sum};
-use crate::shape::assert_same;
+use crate::shape::{assert_same, difference};
 
 /// The scores, labels and mask of a batch, as every loss receives them, with padded scores and labels set to 0.
 /// [`Lists::padded`] checks the shapes and creates the lists. [`Lists::packed`] creates [`PackedLists`] from scores
@@ -83,6 +83,19 @@ impl Lists {
         }
     }
 
+    /// Creates lists of equal length, without padding.
+    ///
+    /// # Shapes
+    /// - `scores`, `labels`: `[batch, documents]`
+    ///
+    /// # Panics
+    /// Panics if the shapes differ.
+    #[track_caller]
+    pub fn whole(scores: Tensor<2>, labels: Tensor<2>) -> Self {
+        let mask = Tensor::full(scores.dims(), true, &scores.device());
+        Self::padded(scores, labels, mask)
+    }
+
     /// Creates lists from padded tensors, and returns an error instead of panicking if the tensors are invalid.
     ///
     /// # Errors
@@ -148,10 +161,9 @@ impl Lists {
     /// let scores = Tensor::<2>::from_floats([[0.4, 0.1, -0.2]], &device).require_grad();
     /// let labels = Tensor::<2>::from_floats([[1.0, 0.0, 0.0]], &device);
     /// let teacher = Tensor::<2>::from_floats([[2.1, -0.3, 0.6]], &device);
-    /// let mask = labels.clone().greater_equal_elem(0.0);
-    /// let lists = Lists::padded(scores.clone(), labels, mask);
-    /// let loss = DistillationConfig::new().with_weight(2.0).init(ListNetConfig::new().init()?, ListNetConfig::new().init()?)?;
-    /// let both = loss.forward_lists(&lists.with_teacher(teacher), Reduction::Mean);
+    /// let lists = Lists::whole(scores.clone(), labels);
+    /// let loss = DistillationConfig::new().with_weight(2.0).init(ListNetConfig::new().init()?,
+    /// ListNetConfig::new().init()?)?; let both = loss.forward_lists(&lists.with_teacher(teacher), Reduction::Mean);
     /// assert!(scores.grad(&both.backward()).is_some());
     /// # Ok::<(), LossError>(())
     /// ```
@@ -175,17 +187,21 @@ impl Lists {
     /// - `scores`, `has`: `[batch, documents]`, with any values at padded places
     ///
     /// # Panics
-    /// Panics if the teacher's scores and the lists differ in shape.
+    /// Panics if the teacher's scores, `has` and the lists differ in shape.
     #[track_caller]
     pub fn with_teacher_where(self, scores: Tensor<2>, has: Tensor<2, Bool>) -> Self {
         assert_same("with_teacher_where", ("scores", &self.scores), &[("the teacher's scores", &scores)]);
+        let (found, expected) = (has.dims(), self.scores.dims());
+        let which = "the mask of the teacher's scores";
+        assert!(found == expected, "with_teacher_where: {}", difference(which, &found, "scores", &expected));
         let padded = self.padded.clone().bool_or(has.bool_not());
         let scores = scores.detach().cast(self.scores.dtype()).mask_fill(padded.clone(), 0.0);
         Self { teacher: Some((scores, padded.bool_not())), ..self }
     }
 
-    /// Returns the documents that a teacher has scored, with its scores as their labels; `None` without a teacher.
-    pub(in crate::loss) fn taught(&self) -> Option<Self> {
+    /// Returns the documents that a teacher has scored, with its scores as their labels; `None` without a teacher. A
+    /// loss that reads labels and teacher ([`About::needs_teacher`](super::About::needs_teacher)) calls it.
+    pub fn taught(&self) -> Option<Self> {
         let (labels, has) = self.teacher.clone()?;
         let padded = has.clone().bool_not();
         let weights = self.document_weights.clone();
@@ -396,7 +412,7 @@ pub fn sum_documents(x: Tensor<2>) -> Tensor<1> {
 /// returns it.
 pub(super) fn order_of_ranks(ranks: Tensor<2>) -> Tensor<2, Int> {
     let [batch, n] = ranks.dims();
-    // The clamp keeps indices in range even where scores are NaN and have no ranks.
+    // The clamp keeps indices in range, whatever the ranks of NaN are.
     let places = (ranks - 1.0).int().clamp(0, n as i64 - 1);
     let documents = Tensor::<1, Int>::arange(0..n as i64, &places.device()).unsqueeze::<2>().expand([batch, n]);
     places.zeros_like().scatter(1, places, documents, IndexingUpdateOp::Add).clamp(0, n as i64 - 1)

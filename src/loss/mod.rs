@@ -34,8 +34,8 @@
 //!
 //! # Every loss
 //! In the table of losses, the column *what* names the measure that a surrogate approximates, or says what another loss
-//! does. Unless its documentation says otherwise, a surrogate tends to its measure as the temperature makes the surrogate
-//! less smooth. The column *cost* gives the time for one query with n documents.
+//! does. Unless its documentation says otherwise, a surrogate tends to its measure as the temperature makes the
+//! surrogate less smooth. The column *cost* gives the time for one query with n documents.
 //!
 //! <!-- made: losses -->
 //! | name | type | what | cost |

@@ -1,7 +1,8 @@
-//! Noise that depends on a seed and a document's rank, so it does not change with the order or the padding of a list.
+//! Noise that does not change with the padding of a list.
+//!
+//! Noise of ranks depends on a seed and a document's rank, so it does not change with the order of a list either.
 //! Documents with the same score are ranked by position. For fixed scores, the noise of each document is independent of
-//! the noise of all other documents. Gumbel noise that is added to scores depends on a document's place in its list
-//! instead, and not on the padding either.
+//! the noise of all other documents. Gumbel noise that is added to scores depends on a document's place in its list.
 //!
 //! Either all queries of a batch share the noise, or each list draws its own noise, selected by the index of the list.
 

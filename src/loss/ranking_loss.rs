@@ -29,7 +29,7 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 /// - A query for which [`learnable`](RankingLoss::learnable) is false has loss 0 and gradient 0. It still counts as a
 ///   query in a mean over the batch.
 /// - Permuting the documents of a query permutes the gradient and does not change the value, except that ties are
-///   broken by position.
+///   broken by position. Gumbel noise belongs to the place of a document, so it does not move with the document.
 /// - The value and gradient are finite for `|score| <= 1e4` and for labels up to 1e4 that the gain allows.
 /// - The loss has the type of the scores, so `f64` scores give an `f64` loss. Half-precision scores (`f16`, `bf16`)
 ///   give an `f32` loss, because these types do not represent every high rank exactly.
@@ -178,8 +178,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// let device = Device::flex();
     /// let scores = Tensor::<2>::from_floats([[0.2, 1.3], [0.7, 0.0]], &device);
     /// let labels = Tensor::<2>::from_floats([[1.0, 0.0], [1.0, 0.0]], &device);
-    /// let mask = labels.clone().greater_equal_elem(0.0);
-    /// let lists = Lists::padded(scores, labels, mask)
+    /// let lists = Lists::whole(scores, labels)
     ///     .with_document_weights(Tensor::from_floats([[4.0, 1.0], [1.0, 1.0]], &device))
     ///     .with_query_weights(Tensor::from_floats([1.0, 0.5], &device));
     /// let value = ApproxNdcgConfig::new().init()?.forward_lists(&lists, Reduction::Mean);
@@ -206,9 +205,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// let device = Device::flex();
     /// let scores = Tensor::<2>::from_floats([[0.2, f32::NAN], [0.7, 0.0]], &device);
     /// let labels = Tensor::<2>::from_floats([[1.0, 0.0], [1.0, 0.0]], &device);
-    /// let mask = labels.clone().greater_equal_elem(0.0);
-    /// let lists = Lists::try_padded(scores, labels, mask)?;
-    /// let refused = RankNetConfig::new().init()?.try_forward(&lists, Reduction::Mean);
+    /// let refused = RankNetConfig::new().init()?.try_forward(&Lists::whole(scores, labels), Reduction::Mean);
     /// assert_eq!(refused.unwrap_err().to_string(), "query 1, document 2: score NaN, expected a finite number");
     /// # Ok::<(), LossError>(())
     /// ```
@@ -216,10 +213,10 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// # Errors
     /// Returns an error if there are no documents, if a document's score is not finite, or if its label is outside the
     /// domain of the gain. The error names a query and its document; in packed lists, it need not be the first bad
-    /// query. Every weight must be finite and not negative, and there must be one query weight per query. If the lists have document weights, the loss must accept them. The
-    /// device must compute in the type of the scores, and the lists must fit into the free memory
-    /// ([`About::check_memory`]). On a backend that was not enabled through a feature of this crate, the batch must
-    /// also fit the memory budget.
+    /// query. Every weight must be finite and not negative, and there must be one query weight per query. If the lists
+    /// have document weights, the loss must accept them. The device must compute in the type of the scores, and the
+    /// lists must fit into the free memory ([`About::check_memory`]). On a backend that was not enabled through a
+    /// feature of this crate, the batch must also fit the memory budget.
     ///
     /// Returns [`LossError::NothingToLearn`] if no query gives a gradient; `forward` returns loss 0 and gradient 0
     /// instead. The usual cause of this error is an inverted mask. If no query gives a gradient in some of your
@@ -233,7 +230,7 @@ pub trait RankingLoss: Debug + Send + Sync {
 }
 
 impl Lists {
-    /// Returns the loss of each query, `[B]`. Whether a query can give a gradient
+    /// Returns the loss of each query, `[B]`, without its weight. Whether a query can give a gradient
     /// ([`learnable`](RankingLoss::learnable)) depends only on its labels.
     ///
     /// # Panics
@@ -258,8 +255,7 @@ impl Lists {
     pub(super) fn of_one<T: Element>(scores: Tensor<2>, labels: &[T], teacher: Option<&[T]>) -> Self {
         let (shape, options) = (scores.dims(), (&scores.device(), scores.dtype()));
         let tensor = |values: &[T]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), options);
-        let mask = Tensor::<2, Bool>::full(shape, true, &scores.device());
-        let lists = Self::padded(scores, tensor(labels), mask);
+        let lists = Self::whole(scores, tensor(labels));
         match teacher.map(tensor) {
             Some(teacher) => lists.with_teacher_where(teacher.clone(), teacher.is_nan().bool_not()),
             None => lists,

@@ -1,8 +1,8 @@
 //! Softmax cross entropy, with the labels as the target distribution over the documents of a query.
 //!
-//! The loss is `-sum_i y_i log softmax(s)_i`; with `normalize`, the labels are divided by their sum. With
-//! `gumbel_samples = S > 0`, the loss of `(s_i + g_i) / temperature` is averaged over `S` draws of standard Gumbel
-//! noise `g`. In each draw, the noise orders the documents like a sample from the Plackett-Luce model. See Bruch et
+//! The loss is `-sum_i y_i log softmax(s / temperature)_i`; with `normalize`, the labels are divided by their sum. With
+//! `gumbel_samples = S > 0`, the loss of the scores `s_i + g_i` is averaged over `S` draws of standard Gumbel noise `g`.
+//! In each draw, the noise orders the documents like a sample from the Plackett-Luce model. See Bruch et
 //! al., A stochastic treatment of learning to rank scoring functions, section 4, and Bruch et al., An analysis of the
 //! softmax cross entropy loss for learning to rank, equation 5.
 //!
@@ -22,7 +22,7 @@ declare! {
     SoftmaxCrossEntropyConfig,
     name: "softmax_cross_entropy",
     summary: "cross entropy of labels and softmax of scores, optionally under Gumbel noise",
-    formula: "-sum_i y_i log softmax(s)_i",
+    formula: "-sum_i y_i log softmax(s / temperature)_i",
     cost: "O(n), times the draws",
     paper: "Bruch et al., An analysis of the softmax cross entropy loss for learning to rank, eq. (5)",
 }
@@ -38,7 +38,7 @@ pub struct SoftmaxCrossEntropyConfig {
     /// The number of draws of Gumbel noise, or 0 for no noise.
     #[config(default = 0)]
     pub gumbel_samples: usize,
-    /// The divisor of the noisy scores; must be above 0.
+    /// The divisor of the scores, also without noise; must be above 0.
     #[config(default = 1.0)]
     pub temperature: f64,
     /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.
@@ -61,7 +61,7 @@ impl SoftmaxCrossEntropyConfig {
     }
 }
 
-/// The softmax cross-entropy loss, `-sum_i y_i log softmax(s)_i`.
+/// The softmax cross-entropy loss, `-sum_i y_i log softmax(s / temperature)_i`.
 #[doc(alias = "softmax loss")]
 #[derive(Module, Debug)]
 pub struct SoftmaxCrossEntropy {

@@ -5,8 +5,9 @@
 //! `t_i` is the teacher's score of document `i` ([`Lists::with_teacher`]), or its label if there is no teacher. The
 //! loss of that name in sentence-transformers compares the first document with each other one only.
 //!
-//! With `d = s - t`, the sum over all pairs is `n sum_i d_i^2 - (sum_i d_i)^2`. The same sum over the documents with
-//! equal `t` is subtracted. The mean of `d` is subtracted first, so no digits cancel.
+//! With `d = s - t`, the sum over the pairs is `sum_i ((n - c_i) d_i^2 + d_i S_i) - (sum_i d_i)^2`. Here `c_i` counts
+//! the documents with the same `t` as document `i`, and `S_i` is the sum of `d` over them. The mean of `d` is
+//! subtracted first, so no digits cancel.
 //!
 //! Cost: O(n log n). A query whose documents have the same teacher's score has loss 0.
 
@@ -53,15 +54,12 @@ impl RankingLoss for MarginMse {
         let (mask, n) = (lists.mask.clone(), lists.counts());
         let d = lists.scores.clone() - lists.labels.clone();
         let mean = sum_documents(d.clone()) / one_in_place_of_zero(n.clone());
-        let d = (d - mean.unsqueeze_dim(1)) * mask;
+        let d = (d - mean.unsqueeze_dim(1)) * mask.clone();
         let groups = EqualLabels::of(lists);
-        let counts = groups.counts();
-        // sum_g (n_g sum d^2 - (sum d)^2), document by document.
-        let squares = d.clone().powi_scalar(2);
-        let equal = sum_documents(counts.clone() * squares.clone() - d.clone() * groups.sums(d.clone()));
-        let all = n.clone() * sum_documents(squares) - sum_documents(d).powi_scalar(2);
-        let pairs = (n.powi_scalar(2) - sum_documents(counts)) * 0.5;
-        (all - equal) / one_in_place_of_zero(pairs)
+        let others = (n.unsqueeze_dim(1) - groups.counts()) * mask;
+        let of_documents = others.clone() * d.clone().powi_scalar(2) + d.clone() * groups.sums(d.clone());
+        let pairs = sum_documents(others) * 0.5;
+        (sum_documents(of_documents) - sum_documents(d).powi_scalar(2)) / one_in_place_of_zero(pairs)
     }
 }
 
@@ -96,7 +94,10 @@ impl Curved for MarginMse {
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::DType;
+
     use super::*;
+    use crate::loss::explain;
     use crate::testing::value;
 
     #[test]
@@ -114,6 +115,22 @@ mod tests {
         assert_eq!(pairs, 5.0);
         let found = value(MarginMseConfig::new().init(), &s, &t);
         assert!((found - sum / pairs).abs() < 1e-12, "{found}");
+    }
+
+    /// In 32 bits, the loss and its gradient of a long list with one pair of values keep their digits.
+    #[test]
+    fn one_document_that_differs_in_a_long_list_keeps_its_digits() {
+        let n = 20_000;
+        let scores: Vec<f64> = (0..n).map(|i| f64::from((i * 7919 % 1000) as f32 / 500.0 - 1.0)).collect();
+        let mut teacher = vec![0.0; n];
+        teacher[n / 2] = 1.0;
+        let found = |dtype| explain(&MarginMse, &scores, &teacher, dtype).unwrap();
+        let (single, double) = (found(DType::F32), found(DType::F64));
+        assert!((single.loss / double.loss - 1.0).abs() < 1e-5, "{} {}", single.loss, double.loss);
+        let largest = double.grad.iter().fold(0.0f64, |largest, slope| largest.max(slope.abs()));
+        for (single, double) in single.grad.iter().zip(&double.grad) {
+            assert!((single - double).abs() < 1e-5 * largest, "{single} {double}");
+        }
     }
 
     #[test]

@@ -70,8 +70,7 @@ names! {
     /// Success, whether a relevant document is among the first `k`.
     Success = "success", ["k"];
     /// Rank-biased precision, `(1 - p) sum_x l_x p^(r_x - 1)`. A reader who goes on to the next document with
-    /// probability
-    /// `p` finds relevant documents at this rate.
+    /// probability `p` finds relevant documents at this rate.
     Rbp = "rbp", ["persistence"];
     /// R-precision, the precision at `k`, where `k` is the number of relevant documents.
     RPrecision = "r_precision", [];

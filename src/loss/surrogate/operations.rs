@@ -1,12 +1,12 @@
-//! Operations on lists that measures under relaxations share: the concordance of pairs, products over the documents above
-//! each document, and the logistic function.
+//! Operations on lists that measures under relaxations share: the concordance of pairs, products over the documents
+//! above each document, and the logistic function.
 //!
-//! The concordance is the number of correctly ordered pairs minus the number of inverted pairs, computed from each form of
-//! relaxation.
+//! The concordance is the number of correctly ordered pairs minus the number of inverted pairs, computed from each form
+//! of relaxation.
 //!
-//! In burn, the derivatives of the logistic function and of its logarithm are `value (1 - value)` and one minus the value.
-//! If the value is near 1, these formulas leave few accurate digits, and none for arguments of 17 and above in float32. The
-//! derivatives here stay accurate.
+//! In burn, the derivatives of the logistic function and of its logarithm are `value (1 - value)` and one minus the
+//! value. If the value is near 1, these formulas leave few accurate digits, and none for arguments of 17 and above in
+//! float32. The derivatives here stay accurate.
 
 use burn::tensor::{Bool, Tensor, activation};
 
@@ -88,7 +88,7 @@ pub(super) fn product_above(ranks: Tensor<2>, factors: Tensor<2>) -> Tensor<2> {
         products = products.clone() * moved(products, reach);
         reach *= 2;
     }
-    // The clamp keeps indices in range even where scores are NaN and have no ranks.
+    // The clamp keeps indices in range, whatever the ranks of NaN are.
     products.gather(1, (ranks - 1.0).int().clamp(0, n as i64 - 1))
 }
 

@@ -12,8 +12,10 @@ use crate::loss::prelude::*;
 /// measures of this crate.
 ///
 /// ```
-/// use burn::tensor::Tensor; use burn_rank::loss::{MeasureContext, PositionFunction, PositionMeasure, RelaxationName,
-/// RelaxedMeasureConfig, Uses};
+/// use burn::tensor::Tensor;
+/// use burn_rank::loss::{
+///     MeasureContext, PositionFunction, PositionMeasure, RelaxationName, RelaxedMeasureConfig, Uses,
+/// };
 ///
 /// /// Rank-biased precision with persistence 0.8.
 /// #[derive(Debug)]

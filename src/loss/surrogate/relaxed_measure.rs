@@ -147,7 +147,9 @@ impl RelaxedMeasureConfig {
     /// # Errors
     /// Returns the same errors as [`init`](Self::init).
     pub fn init_measure(&self, measure: impl PositionMeasure + 'static) -> Result<Surrogate, LossError> {
-        self.joined(measure.name(), Arc::new(measure), Arc::new(self.known_relaxation()))
+        // The cut-off belongs to the measure of this configuration.
+        let relaxation = KnownRelaxation { top: None, ..self.known_relaxation() };
+        self.joined(measure.name(), Arc::new(measure), Arc::new(relaxation))
     }
 
     /// Creates a loss that computes the measure of this configuration under your own relaxation.
