@@ -36,7 +36,8 @@ pub(super) fn ndcg(list: &RankedList, k: Option<usize>, convention: &Convention)
 
 /// Computes the largest possible DCG@k of all documents, retrieved or not.
 fn ideal_dcg(list: &RankedList, k: Option<usize>, convention: &Convention) -> f64 {
-    let mut gains: Vec<f64> = list.all_labels().map(|label| convention.gain.of(label)).collect();
+    // Adding 0 turns -0 into 0.
+    let mut gains: Vec<f64> = list.all_labels().map(|label| convention.gain.of(label) + 0.0).collect();
     let by_falling_gain = |gain: &f64| Reverse(gain.to_bits());
     match k {
         Some(k) if k < gains.len() => {
@@ -64,6 +65,12 @@ mod tests {
         assert_close(ndcg(None), 2.5 / ideal);
         assert_close(ndcg(Some(1)), 1.0 / 3.0);
         assert_close(ndcg(Some(10)), 2.5 / ideal);
+    }
+
+    #[test]
+    fn a_gain_of_minus_0_is_the_smallest() {
+        let convention = Convention { gain: Gain::Table(vec![-0.0, 1.0]), ..Convention::default() };
+        assert_close(value(Measure::Ndcg(None), &convention, &[2.0, 1.0], &[1.0, 0.0]), 1.0);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use systems::compare_all;
 pub use tukey::{TukeyPair, studentized_range_survival, tukey_hsd, tukey_hsd_independent};
 
 use paired::{bootstrap_telling, randomization_telling};
-use settings::{check_values, mean, standard_deviation};
+use settings::{mean, queries, standard_deviation};
 
 /// The comparison of two systems on the same queries, not adjusted for other pairs of systems. Each difference is the
 /// second system's value minus the first's.
@@ -83,12 +83,9 @@ fn compare_telling(
     tell: Tell,
 ) -> Result<Comparison, SignificanceError> {
     config.check()?;
-    if first.len() != second.len() {
-        return Err(SignificanceError::Queries { first: first.len(), second: second.len() });
-    }
+    queries(&[first, second])?;
     let pairs: Vec<(f64, f64)> = first.iter().zip(second).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
     let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
-    check_values(&differences)?;
     let t_test = t_test(&differences, config.confidence)?;
     let count = |sign: fn(&f64) -> bool| differences.iter().filter(|d| sign(d)).count();
     let mean_difference = mean(&differences);

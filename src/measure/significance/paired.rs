@@ -7,18 +7,20 @@
 //! the mean difference (Efron and Tibshirani 1993) draws queries with replacement, and lies between percentiles of the
 //! sample means.
 //!
-//! In Fisher's randomization test, if two systems do not differ, each difference between them is as likely to be positive
-//! as negative. The p-value is the share of all sign assignments for which the mean is at least as far from 0 as the
-//! observed mean. If the number of assignments, 2^n, is at most the number of requested samples, all are examined and the
-//! p-value is exact. Otherwise, the p-value is `(hits + 1) / (samples + 1)` over random assignments (Smucker, Allan and
-//! Carterette 2007).
+//! In Fisher's randomization test, if two systems do not differ, each difference between them is as likely to be
+//! positive as negative. The p-value is the share of all sign assignments for which the mean is at least as far from 0
+//! as the observed mean. If the number of assignments, 2^n, is at most the number of requested samples, all are
+//! examined and the p-value is exact. Otherwise, the p-value is `(hits + 1) / (samples + 1)` over random assignments
+//! (Smucker, Allan and Carterette 2007).
 
 use chacha20::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::settings::{ComparisonConfig, SignificanceError, Tell, mean, standard_error};
+use super::settings::{
+    ComparisonConfig, SignificanceError, Tell, at_least, check_confidence, check_values, mean, standard_error,
+};
 use crate::parallel;
 use crate::seed::seed_for;
 
@@ -52,12 +54,13 @@ const POWER: f64 = 0.8;
 /// in 0..1.
 ///
 /// # Errors
-/// Returns [`SignificanceError::TooFew`] for fewer than two differences.
+/// Returns [`SignificanceError::TooFew`] for fewer than two differences, [`SignificanceError::Value`] for a difference
+/// that is not finite, and [`SignificanceError::Parameter`] for a `confidence` that is not strictly between 0 and 1.
 pub fn t_test(differences: &[f64], confidence: f64) -> Result<TTest, SignificanceError> {
+    check_confidence(confidence)?;
+    check_values(differences)?;
     let queries = differences.len();
-    if queries < 2 {
-        return Err(SignificanceError::TooFew { what: "queries", found: queries, expected: 2 });
-    }
+    at_least(2, "queries", queries)?;
     let freedom = queries - 1;
     let (mean, error) = (mean(differences), standard_error(differences));
     let t = if mean == 0.0 { 0.0 } else { mean / error };
@@ -86,7 +89,8 @@ pub struct Bootstrap {
 /// Computes a confidence interval for the mean of one or more differences.
 ///
 /// # Errors
-/// Returns [`SignificanceError::TooFew`] if there are no differences, and the errors of [`ComparisonConfig::check`].
+/// Returns [`SignificanceError::TooFew`] if there are no differences, [`SignificanceError::Value`] for a difference
+/// that is not finite, and the errors of [`ComparisonConfig::check`].
 pub fn bootstrap(differences: &[f64], config: &ComparisonConfig) -> Result<Bootstrap, SignificanceError> {
     bootstrap_telling(differences, config, &|_| {})
 }
@@ -98,10 +102,9 @@ pub(super) fn bootstrap_telling(
     tell: Tell,
 ) -> Result<Bootstrap, SignificanceError> {
     config.check()?;
+    check_values(differences)?;
     let queries = differences.len();
-    if queries == 0 {
-        return Err(SignificanceError::TooFew { what: "queries", found: 0, expected: 1 });
-    }
+    at_least(1, "queries", queries)?;
     let means = parallel::map(0..config.resamples.div_ceil(RESAMPLES_PER_TASK), |task| {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(config.seed, "bootstrap", task as u64));
         let samples = RESAMPLES_PER_TASK.min(config.resamples - task * RESAMPLES_PER_TASK);
@@ -144,7 +147,8 @@ pub struct Randomization {
 /// Tests whether paired differences are distributed symmetrically about 0.
 ///
 /// # Errors
-/// Returns the errors of [`ComparisonConfig::check`].
+/// Returns [`SignificanceError::Value`] for a difference that is not finite, and the errors of
+/// [`ComparisonConfig::check`].
 pub fn randomization(differences: &[f64], config: &ComparisonConfig) -> Result<Randomization, SignificanceError> {
     randomization_telling(differences, config, &|_| {})
 }
@@ -157,6 +161,7 @@ pub(super) fn randomization_telling(
     tell: Tell,
 ) -> Result<Randomization, SignificanceError> {
     config.check()?;
+    check_values(differences)?;
     // A difference of 0 gives the same sum with either sign.
     let sizes: Vec<f64> = differences.iter().map(|d| d.abs()).filter(|d| *d > 0.0).collect();
     let observed = differences.iter().sum::<f64>().abs();
@@ -228,6 +233,20 @@ mod tests {
     fn differences_without_variance_have_a_p_value_of_0_or_1() {
         assert_eq!(t_test(&[0.0; 3], 0.95).unwrap().p_value, 1.0);
         assert_eq!(t_test(&[0.5; 3], 0.95).unwrap().p_value, 0.0);
+    }
+
+    #[test]
+    fn values_that_are_not_finite_and_confidence_in_percent_are_refused() {
+        let config = ComparisonConfig::default();
+        let differences = [0.1, f64::NAN, 0.2];
+        let nan = "query 2 has the value NaN: expected a finite number";
+        assert_eq!(t_test(&differences, 0.95).unwrap_err().to_string(), nan);
+        assert_eq!(bootstrap(&differences, &config).unwrap_err().to_string(), nan);
+        assert_eq!(randomization(&differences, &config).unwrap_err().to_string(), nan);
+        for confidence in [95.0, f64::NAN, 0.0] {
+            let expected = format!("confidence = {confidence}: expected a number between 0 and 1");
+            assert_eq!(t_test(&[0.1, 0.2], confidence).unwrap_err().to_string(), expected);
+        }
     }
 
     #[test]

@@ -81,19 +81,21 @@ impl ComparisonConfig {
     /// `confidence` that is not strictly between 0 and 1. Returns [`SignificanceError::Memory`] if the resamples need
     /// more memory than is free.
     pub fn check(&self) -> Result<(), SignificanceError> {
-        if self.resamples == 0 {
-            return Err(SignificanceError::TooFew { what: "resamples", found: 0, expected: 1 });
-        }
-        if !(self.confidence > 0.0 && self.confidence < 1.0) {
-            return Err(SignificanceError::Parameter {
-                parameter: "confidence",
-                found: self.confidence,
-                expected: "a number between 0 and 1",
-            });
-        }
+        at_least(1, "resamples", self.resamples)?;
+        check_confidence(self.confidence)?;
         let bytes = product([self.resamples, BYTES_PER_RESAMPLE]);
         let what = format!("a bootstrap of {} samples", self.resamples);
         Refusal::ask_memory("resamples", what, bytes, "lower it").map_err(SignificanceError::Memory)
+    }
+}
+
+/// Checks that the level of a confidence interval is strictly between 0 and 1.
+pub(super) fn check_confidence(found: f64) -> Result<(), SignificanceError> {
+    match found > 0.0 && found < 1.0 {
+        true => Ok(()),
+        false => {
+            Err(SignificanceError::Parameter { parameter: "confidence", found, expected: "a number between 0 and 1" })
+        }
     }
 }
 
@@ -102,11 +104,13 @@ pub type Tell<'a> = &'a (dyn Fn(usize) + Sync);
 
 /// Checks that a table has at least two rows, called `what`, each with at least two finite values.
 pub(super) fn check_rows(what: &'static str, rows: &[Vec<f64>]) -> Result<(), SignificanceError> {
-    let too_few = |what, found| Err(SignificanceError::TooFew { what, found, expected: 2 });
-    if rows.len() < 2 {
-        return too_few(what, rows.len());
-    }
-    rows.iter().try_for_each(|row| if row.len() < 2 { too_few("queries", row.len()) } else { check_values(row) })
+    at_least(2, what, rows.len())?;
+    rows.iter().try_for_each(|row| at_least(2, "queries", row.len()).and_then(|()| check_values(row)))
+}
+
+/// Checks that there are enough items, called `what`.
+pub(super) fn at_least(expected: usize, what: &'static str, found: usize) -> Result<(), SignificanceError> {
+    if found < expected { Err(SignificanceError::TooFew { what, found, expected }) } else { Ok(()) }
 }
 
 /// Returns the number of queries, which must be the same in every row.
@@ -119,6 +123,7 @@ pub(super) fn queries<T>(rows: &[impl AsRef<[T]>]) -> Result<usize, Significance
     }
 }
 
+/// Checks that every value is a finite number.
 pub(super) fn check_values(values: &[f64]) -> Result<(), SignificanceError> {
     match values.iter().position(|value| !value.is_finite()) {
         Some(query) => Err(SignificanceError::Value { query: query + 1, found: values[query] }),

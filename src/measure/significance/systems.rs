@@ -1,6 +1,6 @@
 //! Compares several systems on the same queries, both each pair separately and all pairs together.
 
-use super::settings::{ComparisonConfig, SignificanceError, Tell, queries};
+use super::settings::{ComparisonConfig, SignificanceError, Tell, at_least, queries};
 use super::tukey::tukey_hsd;
 use super::{Comparison, compare_telling};
 
@@ -26,9 +26,7 @@ pub fn compare_all_telling(
     config: &ComparisonConfig,
     tell: Tell,
 ) -> Result<Vec<Comparison>, SignificanceError> {
-    if systems.len() < 2 {
-        return Err(SignificanceError::TooFew { what: "systems", found: systems.len(), expected: 2 });
-    }
+    at_least(2, "systems", systems.len())?;
     let queries = queries(systems)?;
     let counts = |query: &usize| systems.iter().all(|values| values[*query].is_some());
     let counted: Vec<usize> = (0..queries).filter(counts).collect();
