@@ -39,6 +39,17 @@ def losses() -> dict[str, LossEntry]:
     return {entry["name"]: LossEntry(**entry) for entry in json.loads(_burn_rank.losses())}
 
 
+def relaxed(name: str) -> dict[str, Any]:
+    """Returns the parameters that a name such as ``ndcg@10:soft_sort`` stands for."""
+    measure, relaxation = name.split(":", 1)
+    measure, _, cutoff = measure.partition("@")
+    parameters: dict[str, Any] = {"measure": measure, "relaxation": relaxation}
+    if cutoff:
+        # The library refuses a cut-off that is not a number.
+        parameters["k"] = int(cutoff) if cutoff.isdecimal() else cutoff
+    return parameters
+
+
 def check_reduction(reduction: str) -> None:
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f'reduction: found {reduction!r}, expected "mean", "sum" or "none"')

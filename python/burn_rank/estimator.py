@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _burn_rank, _frames
 from ._burn_rank import Ranker
 from ._json import encode
+from ._losses import relaxed
 from ._measures import evaluate
 from ._train import Progress, listener
 
@@ -122,7 +123,8 @@ class RankingEstimator(BaseEstimator):
                 raise ValueError(f"missing: found {self.missing!r}, expected {expected}")
             config["data"]["read"] = {"missing": self.missing}
         if loss is not None:
-            config["loss"] = _loss_table(loss) if isinstance(loss, str) else dict(loss)
+            named = isinstance(loss, str)
+            config["loss"] = (relaxed(loss) if ":" in loss else {"name": loss}) if named else dict(loss)
         if self.scorer is not None:
             config["scorer"] = table(self.scorer, "kind")
         return config
@@ -196,6 +198,9 @@ class RankingEstimator(BaseEstimator):
         labels = frame.labels if y is None else _labels(y)
         given = [name for name, value in [("group", group), ("query_sizes", query_sizes), ("qid", qid)] if value is not None]
         if given or frame.queries is None:
+            if not given and needs_label:
+                expected = "a column 'query' or 'qid', another by columns['query'], or group, query_sizes or qid"
+                raise ValueError(f"X: found no column of queries, expected {expected}")
             if frame.queries is not None and self.columns.get("query") is not None:
                 raise ValueError(f"{given[0]}, columns['query']: found several, expected one of them")
             sizes, order = _sizes(len(frame.features), group, query_sizes, qid), None
@@ -301,14 +306,6 @@ class _Documents:
         if self.labels is None:
             raise ValueError("y: found None, expected the label of each document")
         return self.labels
-
-
-def _loss_table(name: str) -> dict[str, Any]:
-    if ":" not in name:
-        return {"name": name}
-    measure, relaxation = name.split(":", 1)
-    measure, _, cutoff = measure.partition("@")
-    return {"measure": measure, "relaxation": relaxation} | ({"k": int(cutoff)} if cutoff.isdecimal() else {})
 
 
 def _names(X: Any) -> NDArray[Any] | None:

@@ -27,7 +27,7 @@ from torch import Tensor
 
 from . import _burn_rank
 from ._json import encode
-from ._losses import LossEntry, Reduction, check_reduction, losses
+from ._losses import LossEntry, Reduction, check_reduction, losses, relaxed
 
 #: The label of padding if no mask is given.
 PADDING = -1
@@ -143,11 +143,7 @@ _OPERATORS = {name: _operator(name) for name in losses()}
 def _named(name: str, **parameters: Any) -> str:
     """Returns the operator's name on one line, and the parameters as JSON on the next line."""
     if ":" in name:
-        measure, relaxation = name.split(":", 1)
-        measure, _, cutoff = measure.partition("@")
-        parts: dict[str, Any] = {"measure": measure, "relaxation": relaxation}
-        if cutoff:
-            parts["k"] = int(cutoff) if cutoff.isdecimal() else cutoff
+        parts = relaxed(name)
         for key in parts:
             if key in parameters:
                 raise ValueError(f"{key}: found in `{name}` too, expected it once")

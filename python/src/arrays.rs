@@ -90,8 +90,8 @@ pub fn exact<'py, T: Element>(
     array.try_readonly().map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
 }
 
-/// An argument of labels or numbers per query: real or whole numbers of any dtype and order, converted to `T` where they
-/// are not such an array already.
+/// An argument of labels or numbers per query: real or whole numbers of any dtype and order, converted to `T` where
+/// they are not such an array already.
 ///
 /// # Errors
 /// `TypeError` for other dtypes, `ValueError` for another number of dimensions.
@@ -117,8 +117,8 @@ pub fn slice<'a, T: Element>(name: &str, array: &'a PyReadonlyArrayDyn<'_, T>) -
 /// Documents of each query, as the library takes them. All documents are of one query where there are no sizes.
 ///
 /// # Errors
-/// `TypeError` for what is not an array of whole numbers; `ValueError` for a number below 0, and for a sum other than the
-/// number of documents of the argument `of`.
+/// `TypeError` for what is not an array of whole numbers; `ValueError` for a number below 0, and for a sum other than
+/// the number of documents of the argument `of`.
 pub fn query_sizes(value: Option<&Bound<'_, PyAny>>, documents: usize, of: &str) -> PyResult<Vec<usize>> {
     const NAME: &str = "query_sizes";
     let Some(value) = value else { return Ok(vec![documents]) };

@@ -58,8 +58,8 @@ impl Progress for Events {
     }
 }
 
-/// Runs `work` on a thread of its own, tells `tell` what it reports, and asks it to stop where `tell` raises or Ctrl-C is
-/// pressed. What was raised is raised again after the end of `work`; a second Ctrl-C does not wait for that.
+/// Runs `work` on a thread of its own, tells `tell` what it reports, and asks it to stop where `tell` raises or Ctrl-C
+/// is pressed. What was raised is raised again after the end of `work`; a second Ctrl-C does not wait for that.
 fn listen<R: Send + 'static>(
     py: Python<'_>,
     tell: &Bound<'_, PyAny>,
@@ -222,8 +222,8 @@ impl Arrays<'_> {
     }
 }
 
-/// Fits a configuration, given as JSON, to arrays in place of its data, without a folder. Returns the ranker, and rounds,
-/// measures and why the fit ended as JSON.
+/// Fits a configuration, given as JSON, to arrays in place of its data, without a folder. Returns the ranker, and
+/// rounds, measures and why the fit ended as JSON.
 #[pyfunction]
 #[pyo3(signature = (config, training, validation, tell))]
 pub fn fit(

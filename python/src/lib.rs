@@ -12,8 +12,8 @@ mod threads;
 
 use pyo3::prelude::*;
 
-/// As in the program: the system allocator returns the memory of large tensors after each operation, and must fault it in
-/// again for the next.
+/// As in the program: the system allocator returns the memory of large tensors after each operation, and must fault it
+/// in again for the next.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -14,7 +14,8 @@ use crate::arrays::{self, Wanted};
 use crate::errors;
 use crate::threads::compute;
 
-/// Every registered loss as JSON: name, summary, formula, cost, paper, default parameters, whether it draws random numbers.
+/// Every registered loss as JSON: name, summary, formula, cost, paper, default parameters, whether it draws random
+/// numbers.
 #[pyfunction]
 pub fn losses() -> PyResult<String> {
     let entry = |entry: &LossEntry| -> PyResult<Value> {
@@ -51,9 +52,9 @@ fn drawn(loss: Box<dyn RankingLoss>, draw: Option<u64>) -> PyResult<Box<dyn Rank
     })
 }
 
-/// The loss of each list, `[batch]`, and the derivative of their sum with respect to each score, `[batch, documents]`, or
-/// none where `gradient` is false. Both have the dtype of the scores, `float32` or `float64`. A loss that draws random
-/// numbers draws others for each `draw`, and others for each list.
+/// The loss of each list, `[batch]`, and the derivative of their sum with respect to each score, `[batch, documents]`,
+/// or none where `gradient` is false. Both have the dtype of the scores, `float32` or `float64`. A loss that draws
+/// random numbers draws others for each `draw`, and others for each list.
 #[pyfunction]
 #[pyo3(signature = (name, parameters, scores, labels, mask, gradient, draw, threads))]
 #[allow(clippy::too_many_arguments, reason = "the Python sources give them names and defaults")]

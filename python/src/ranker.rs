@@ -135,8 +135,8 @@ impl Ranker {
         Ok(scores.map_err(errors::ranker)?.into_pyarray(py))
     }
 
-    /// What each feature contributes to each score, `[documents, features]`, and the mean score of the background, for a
-    /// ranker of trees.
+    /// What each feature contributes to each score, `[documents, features]`, and the mean score of the background, for
+    /// a ranker of trees.
     #[pyo3(signature = (X, background = None))]
     #[allow(non_snake_case, reason = "the name of scikit-learn")]
     fn contributions<'py>(

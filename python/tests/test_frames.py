@@ -123,6 +123,8 @@ def test_frames_are_refused_by_column(frame, queries):
     refused("columns: unknown key 'labels', .*; did you mean 'label'", columns={"labels": "rating"})
     refused(r"found column 'title' of type .*columns\['drop'\] = \['title'\] leaves it out", columns=COLUMNS | {"drop": []})
     refused("expected a column 'label', or another by", {"rating": None}, {"query": "session", "drop": ["title", "url"]})
+    without = {"label": "rating", "drop": ["title", "url"]}
+    refused("found no column of queries, expected a column 'query' or 'qid'", {"session": None}, without)
     refused(r"group, columns\['query'\]: found several", group=queries.sizes)
     words = [f"{at} words" for at in range(len(queries.y))]
     refused(r"found column 'b' of type .*columns\['drop'\] = \['title', 'b'\]", {"b": words})
