@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use burn::tensor::Device;
-use burn_rank::data::trec::{check_tag, read_run, write_run};
+use burn_rank::data::trec::{check_names, check_tag, read_run, write_run};
 use burn_rank::device;
 use burn_rank::learner::StopReason;
 use burn_rank::workbench::atomic_file;
 use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::{counted, harmless};
+use burn_rank::workbench::text::{counted, harmless, shown};
 use burn_rank_cli::Document;
 use burn_rank_cli::workbench::{
     Failure, PAGE, Result, Work, end, interrupt_on_signal, measures_text, not_over, parse, say, start_threads,
@@ -283,6 +283,8 @@ impl RerankArgs {
         }
         let (folder, device) = self.model.open()?;
         let lists = self.lists()?;
+        let dataset = to_dataset(&lists)?;
+        check_names(&dataset)?;
         let (first, others) = split_at(&lists, self.top.unwrap_or(usize::MAX));
         let scores = match folder.kind(self.kind)? {
             Kind::Towers => {
@@ -306,7 +308,6 @@ impl RerankArgs {
             .zip(others)
             .flat_map(|(scores, others)| scores.iter().copied().chain(below(scores, others)).collect::<Vec<_>>());
         let all: Vec<f32> = with_others.collect();
-        let dataset = to_dataset(&lists)?;
         let written = |file: &mut dyn Write| {
             write_run(&mut { file }, &dataset, &all, &self.tag)
                 .map_err(|error| std::io::Error::other(error.to_string()))
@@ -355,13 +356,17 @@ impl RerankArgs {
     }
 }
 
-/// Gives documents the scores of a run.
+/// Gives documents the scores of a run. A run that has none of the queries is refused.
 fn first_stage(lists: &mut [TextList], run: &Path) -> Result {
     let found = read_run(run, |_, documents| {
         Ok::<_, TextError>(documents.iter().map(|&(id, score)| (id.to_string(), score)).collect())
     })?;
     let found: std::collections::HashMap<String, std::collections::HashMap<String, f32>> =
         found.queries.into_iter().collect();
+    if !lists.iter().any(|list| found.contains_key(&list.id)) {
+        let first = lists.first().map_or_else(String::new, |list| format!(" such as {}", shown(&list.id)));
+        return Err(Failure::input(format!("{}: found no query of the lists, expected some{first}", run.display())));
+    }
     for list in lists {
         let scores = found.get(&list.id);
         for document in &mut list.documents {

@@ -58,7 +58,8 @@ impl ModelFolder {
     /// Opens a folder of Hugging Face's kind, or one that this package has written.
     ///
     /// # Errors
-    /// Returns an error that names a file which is absent or damaged, or a field of `config.json` that is not supported.
+    /// Returns an error that names a file which is absent or damaged, or a field of `config.json` that is not
+    /// supported.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, TextError> {
         let path = path.into();
         if !path.is_dir() {
@@ -101,7 +102,8 @@ impl ModelFolder {
         hexadecimal(&hash.finalize())
     }
 
-    /// The kind of scorer: the one asked for, else the one that was trained, else a cross-encoder where there is a head.
+    /// The kind of scorer: the one asked for, else the one that was trained, else a cross-encoder where there is a
+    /// head.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for a model without a head if no kind is asked for.

@@ -23,7 +23,7 @@ pub struct LoraConfig {
 pub struct LearnerConfig {
     /// How often each list is used.
     pub epochs: usize,
-    /// The rate of AdamW at the end of the warm-up. It falls to 0 in a line.
+    /// The rate of AdamW at the end of the warm-up. It then falls linearly to 0.
     pub learning_rate: f64,
     /// The documents of a step: as many lists as have no more together, one at least.
     pub batch_documents: usize,

@@ -1,5 +1,5 @@
-//! Rerankers of texts: BERT as a cross-encoder or as two towers, loaded from the folders that Hugging Face's tools write,
-//! trained on the ranking losses of [burn-rank](burn_rank), and saved so that those tools read it.
+//! Rerankers of texts: BERT as a cross-encoder or as two towers, loaded from the folders that Hugging Face's tools
+//! write, trained on the ranking losses of [burn-rank](burn_rank), and saved so that those tools read it.
 //!
 //! The command `burn-rank-text` is [`run`]. A program that trains by itself opens a folder, joins its texts with their
 //! tokens and calls [`train()`](train::train), or takes a model and writes its own loop:
@@ -12,8 +12,8 @@
 //! let folder = ModelFolder::open("minilm")?;
 //! let towers = folder.towers(None, &device)?.model;
 //! let reranker = Reranker::new(&folder, towers, None, 4096, device)?;
-//! let document = |id: &str, text: &str| TextDocument { id: id.into(), text: text.into(), relevance: 0.0, score: None };
-//! let list = TextList {
+//! let document = |id: &str, text: &str| TextDocument { id: id.into(), text: text.into(), relevance: 0.0, score: None
+//! }; let list = TextList {
 //!     id: "1".into(),
 //!     query: "how do plants eat".into(),
 //!     documents: vec![document("a", "Photosynthesis makes sugar of light."), document("b", "Plants are sold here.")],

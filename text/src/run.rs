@@ -64,8 +64,8 @@ pub struct TextRun {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishedText {
-    /// The folder with the model. If the run was stopped before it could replace an older one, this is the folder in which
-    /// it grows.
+    /// The folder with the model. If the run was stopped before it could replace an older one, this is the folder in
+    /// which it grows.
     pub folder: PathBuf,
     /// The results.
     pub report: TrainReport,

@@ -31,8 +31,8 @@ impl TextTokenizer {
     /// `max_tokens`, a pair where it is longest; by default to the positions of the model.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, if it has another number of words than the model, or if `max_tokens`
-    /// is out of range.
+    /// Returns an error if the file cannot be read, if it has another number of words than the model, or if
+    /// `max_tokens` is out of range.
     pub fn from_file(path: &Path, config: &BertConfig, max_tokens: Option<usize>) -> Result<Self, TextError> {
         let positions = config.max_position_embeddings;
         let max_tokens = max_tokens.unwrap_or(positions);

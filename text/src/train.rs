@@ -329,7 +329,8 @@ fn gradients<S: TextScorer>(
     backward(model, &step.chunks, read, of_batch, seed, training)
 }
 
-/// The loss of chunks and its gradient. Chunks that fit in memory together are read once, since nothing has to be cached.
+/// The loss of chunks and its gradient. Chunks that fit in memory together are read once, since nothing has to be
+/// cached.
 fn backward<S: TextScorer>(
     model: &S,
     chunks: &[Chunk],

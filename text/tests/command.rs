@@ -139,6 +139,12 @@ fn what_lies_below_the_top_keeps_its_order() {
     let of_first: Vec<String> =
         home.text("by.run").lines().take(4).map(|line| line.split(' ').nth(2).unwrap().to_string()).collect();
     assert_eq!(of_first, ["d0-3", "d0-1", "d0-0", "d0-2"]);
+    fs::write(home.path("first.run"), "other Q0 d0-3 1 9 t\n").unwrap();
+    let error = home.refused(&arguments);
+    assert!(error.contains("first.run: found no query of the lists, expected some such as `q0`"), "{error}");
+    fs::write(home.path("blank.jsonl"), home.text("validation.jsonl").replacen("\"q0\"", "\"q 0\"", 1)).unwrap();
+    let error = home.refused(&["rerank", "model", "blank.jsonl", "--kind", "towers", "--out", "blank.run"]);
+    assert!(error.contains("query identifier"), "{error}");
     let error = home.refused(&["rerank", "model", "validation.jsonl", "--kind", "towers", "--out", "validation.jsonl"]);
     assert!(error.contains("--out validation.jsonl: expected a different file"), "{error}");
     let error = home.refused(&["rerank", "model", "validation.jsonl", "--out", "x.run"]);
