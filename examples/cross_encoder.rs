@@ -6,11 +6,11 @@
 //!
 //! With `--small` it takes a few steps, to show that it runs, and no more is learned than they teach.
 //!
-//! The token lists are generated. A query is two words, every document has both, and it is relevant if they stand in the
-//! order of the query. So a bag of words cannot tell the documents apart, and the cross-encoder has to read.
+//! The token lists are generated. A query is two words, every document has both, and it is relevant if they stand in
+//! the order of the query. So a bag of words cannot tell the documents apart, and the cross-encoder has to read.
 //!
-//! The lines marked 1 to 4 are what a reranker takes from burn-rank: flat scores of all (query, document) pairs of a step
-//! (1), a gradient in the memory of a few documents (2), the exact NDCG@10 (3) that chooses the checkpoint (4).
+//! The lines marked 1 to 4 are what a reranker takes from burn-rank: flat scores of all (query, document) pairs of a
+//! step (1), a gradient in the memory of a few documents (2), the exact NDCG@10 (3) that chooses the checkpoint (4).
 
 use std::error::Error;
 use std::time::Instant;

@@ -6,9 +6,9 @@
 //! curl --data '[[0.3, 2.0, 14.0], [0.1, 7.5, null]]' 127.0.0.1:8080
 //! ```
 //!
-//! A request without a body gets the names of the features, or their numbers. The body of other requests is a JSON array
-//! with the raw features of each document in the order of these names, and `null` for a missing value. The answer is an
-//! array of scores in the order of the documents. What cannot be scored gets status 400 and `{"error": ...}`.
+//! A request without a body gets the names of the features, or their numbers. The body of other requests is a JSON
+//! array with the raw features of each document in the order of these names, and `null` for a missing value. The answer
+//! is an array of scores in the order of the documents. What cannot be scored gets status 400 and `{"error": ...}`.
 
 use std::error::Error;
 use std::io::Read;

@@ -15,8 +15,8 @@ pub fn as_file(bytes: &[u8]) -> PathBuf {
     path.clone()
 }
 
-/// Leaves panics of other crates to the reader, which turns them into errors; one that nobody catches stops the fuzzer all
-/// the same.
+/// Leaves panics of other crates to the reader, which turns them into errors; one that nobody catches stops the fuzzer
+/// all the same.
 pub fn pass_over_panics_of_others() {
     let stop = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -15,8 +15,8 @@
 //! ```
 //!
 //! Their unsafe code is in `dispatch.rs`: functions compiled for the instructions that the processor was found to have.
-//! The other unsafe code of the default build is not here: mapped files (`data/columnar/map.rs`) and the pointers that a
-//! dense layer hands to the `gemm` crate (`scorer/dense/product.rs`).
+//! The other unsafe code of the default build is not here: mapped files (`data/columnar/map.rs`) and the pointers that
+//! a dense layer hands to the `gemm` crate (`scorer/dense/product.rs`).
 
 #![allow(dead_code, unused_imports)]
 

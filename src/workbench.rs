@@ -224,8 +224,8 @@ pub mod ranker {
     /// Returns the sum of trees, whose nodes list parents before children.
     ///
     /// # Errors
-    /// Returns an error if a child does not come after its parent, if a node or feature does not exist, or if a number is
-    /// not finite.
+    /// Returns an error if a child does not come after its parent, if a node or feature does not exist, or if a number
+    /// is not finite.
     pub fn trees(features: usize, trees: impl IntoIterator<Item = Vec<Node>>) -> Result<TreeEnsemble, ModelError> {
         let mut ensemble = TreeEnsemble::new(features);
         trees.into_iter().try_for_each(|tree| ensemble.push(&tree))?;

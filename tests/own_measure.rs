@@ -1,5 +1,5 @@
-//! An exact measure that this crate does not know goes wherever its own go: here NDCG once more, so that every value has
-//! a twin to be compared with.
+//! An exact measure that this crate does not know goes wherever its own go: here NDCG once more, so that every value
+//! has a twin to be compared with.
 
 use burn::tensor::{Bool, Device, Tensor};
 use burn_rank::loss::{MeasureContext, PositionMeasure, Uses};

@@ -1,5 +1,6 @@
-//! The public items of crates, one per line and sorted, from the JSON of rustdoc, which has hidden items too. Each crate
-//! has a heading, and another one for the names in its module `workbench`, of which other programs have no promise.
+//! The public items of crates, one per line and sorted, from the JSON of rustdoc, which has hidden items too. Each
+//! crate has a heading, and another one for the names in its module `workbench`, of which other programs have no
+//! promise.
 //!
 //! What the compiler adds by itself is left out: blanket implementations, auto traits, and what `derive` makes.
 

@@ -4,8 +4,8 @@
 //! [`run`] is the whole command. Programs that train as the command does, such as the Python package, open a
 //! configuration and its run themselves:
 //!
-//! * A [`Document`] is the text of a configuration with its overrides. An [`Experiment`] is a checked configuration, with
-//!   the learner that it describes; `docs/reference/configuration` lists the keys.
+//! * A [`Document`] is the text of a configuration with its overrides. An [`Experiment`] is a checked configuration,
+//!   with the learner that it describes; `docs/reference/configuration` lists the keys.
 //! * [`fit()`] runs an experiment on one split of the data. [`TrainRun`] does so in the folder of a run, reports its
 //!   progress to a [`Progress`](burn_rank::learner::Progress), and stops on an
 //!   [`Interrupt`](burn_rank::learner::Interrupt). [`write_reports`] writes its [`Report`] with the page.

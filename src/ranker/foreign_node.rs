@@ -12,8 +12,8 @@ pub(super) enum ForeignNode {
 pub(super) struct ForeignSplit {
     /// Counted from 0.
     pub feature: u32,
-    /// The largest 32-bit float that goes left: the largest finite float if all finite values do, and negative infinity if
-    /// none does.
+    /// The largest 32-bit float that goes left: the largest finite float if all finite values do, and negative infinity
+    /// if none does.
     pub at_most: f32,
     /// Whether a missing value goes left.
     pub missing_left: bool,

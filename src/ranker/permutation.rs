@@ -35,9 +35,9 @@ pub struct PermutationImportance {
 }
 
 impl PermutationImportance {
-    /// Computes how much the measure drops, for each query, when one feature is shuffled. Returns a list for each feature
-    /// of the data, in order. The loss of a query is its measure minus the mean of the measure over the shuffles, or
-    /// `None` if the convention excludes the query. `done` is called with 0 at the start, and after each
+    /// Computes how much the measure drops, for each query, when one feature is shuffled. Returns a list for each
+    /// feature of the data, in order. The loss of a query is its measure minus the mean of the measure over the
+    /// shuffles, or `None` if the convention excludes the query. `done` is called with 0 at the start, and after each
     /// feature with the number of features finished so far.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 //! then: within a tolerance everywhere, and to the bit where the processor's instructions make no difference.
 //! `cli/tests/needs/format_1.rs` compares the others to the bit.
 //!
-//! The files in `format_1/` are never made again after the first release, since whoever has saved a ranker expects it to
-//! give the same scores.
+//! The files in `format_1/` are never made again after the first release, since whoever has saved a ranker expects it
+//! to give the same scores.
 
 use crate::common::format_1::{EVERY, bits, folder, recorded, scores};
 

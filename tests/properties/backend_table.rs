@@ -1,5 +1,5 @@
-//! The figures of benchmarks/backends.md for the devices present: how far every registered loss is from its definition in f64,
-//! and how long three of them take.
+//! The figures of benchmarks/backends.md for the devices present: how far every registered loss is from its definition
+//! in f64, and how long three of them take.
 
 use std::time::Instant;
 

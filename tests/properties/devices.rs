@@ -68,8 +68,8 @@ pub fn devices() -> &'static [Present] {
     })
 }
 
-/// Returns the devices under test that `on` takes. Without one the test fails, unless the environment names the devices:
-/// then it says that it is skipped.
+/// Returns the devices under test that `on` takes. Without one the test fails, unless the environment names the
+/// devices: then it says that it is skipped.
 pub fn devices_that(on: fn(&Present) -> bool) -> Vec<&'static Present> {
     let taken: Vec<&Present> = devices().iter().filter(|present| on(present)).collect();
     if taken.is_empty() {

@@ -49,8 +49,8 @@ impl Subject {
     }
 }
 
-/// Returns every form of every registered loss with its defaults, at the temperature of its paper, and with parameters that
-/// take other paths.
+/// Returns every form of every registered loss with its defaults, at the temperature of its paper, and with parameters
+/// that take other paths.
 pub(crate) fn subjects() -> Vec<Subject> {
     let table = json!({"table": [0.0, 1.0, 2.5, 7.0, 7.0, 30.0]});
     let variants = [
@@ -751,8 +751,8 @@ fn a_custom_loss_without_one_value_per_query_is_refused() {
 #[test]
 fn an_inverted_mask_is_an_error_not_a_zero_loss() {
     let device = Device::flex();
-    // Two lists of document numbers, one of four and one of two documents; 0 is padding. Either document of the first two may
-    // be irrelevant, so that success within two ranks is not certain.
+    // Two lists of document numbers, one of four and one of two documents; 0 is padding. Either document of the first
+    // two may be irrelevant, so that success within two ranks is not certain.
     let padding = generate_padding_mask(0, vec![vec![7, 3, 9, 8], vec![4, 5]], None, &device).mask;
     let scores = Tensor::<2>::from_floats([[0.3, -0.2, 1.1, 0.7], [0.4, 0.5, 0.0, 0.0]], &device);
     let labels = Tensor::<2>::from_floats([[2.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]], &device);

@@ -141,7 +141,8 @@ fn check_on(
     if devices_that(on).is_empty() {
         return;
     }
-    // Definitions take long. Where the CPU is not under test, its kernels for f64, which that test compares with them, do.
+    // Definitions take long. Where the CPU is not under test, its kernels for f64, which that test compares with them,
+    // do.
     let by_definition = devices().iter().any(|present| present.path == Path::Processor);
     for case in cases(purpose, longest) {
         let run = || run(&case, &Device::flex(), DType::F64, &primitive);
@@ -161,7 +162,8 @@ fn has_fast_sums(present: &Present, dtype: DType) -> bool {
     dtype == DType::F32 && present.name == "flex"
 }
 
-/// Compares the default path of every device, and the fast sums of those that have some, with `reference`; see [`check`].
+/// Compares the default path of every device, and the fast sums of those that have some, with `reference`; see
+/// [`check`].
 fn compare(
     on: fn(&Present) -> bool,
     what: &str,
@@ -345,7 +347,8 @@ fn above_recursion_agrees_with_its_definition() {
         for (sigma, ranks, longest) in [(1e-2, 10, 60), (1.0, 1, 60), (1.0, 10, 60), (30.0, 3, 60), (1.0, 40, 40)] {
             let recursion = AboveRecursion { noise: above(sigma, what).noise, above: what };
             let label = format!("{what:?}, sigma {sigma}, {ranks} ranks");
-            // The function has values of both signs, up to 1: on two documents their sum can be a thousandth of its terms.
+            // The function has values of both signs, up to 1: on two documents their sum can be a thousandth of its
+            // terms.
             check_on(fused, &label, "above_recursion", longest, 1e-2, |inputs| {
                 recursion_of_first_ranks(inputs, ranks, &recursion)
             });
@@ -557,8 +560,8 @@ fn a_row_of_many_pairs_is_summed_in_blocks() {
 
 const SORT: NeuralSortMatrix = NeuralSortMatrix { temperature: 2.0, iterations: 3, transposed: false, ranks: 10 };
 
-/// Otherwise a run that has diverged would look sound. Tensor operations of a backend promise less: a score that is NaN makes
-/// something of its list NaN.
+/// Otherwise a run that has diverged would look sound. Tensor operations of a backend promise less: a score that is NaN
+/// makes something of its list NaN.
 #[test]
 fn nan_and_infinite_scores_make_their_list_nan() {
     type Primitive<'a> = (&'a str, &'a dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>);
@@ -737,8 +740,8 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
             outputs.push(above_expectation(x.clone(), b.clone(), b, mask.clone(), &above(1.0, what)));
         }
         outputs.push(log_softmax(x.clone(), mask.clone()));
-        // Each of these has kernels on one kind of device only. The sums of the other's definition are the backend's own,
-        // whose order may depend on the width of the batch.
+        // Each of these has kernels on one kind of device only. The sums of the other's definition are the backend's
+        // own, whose order may depend on the width of the batch.
         outputs.push(match present.path {
             Path::Processor => neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT),
             _ => in_spreads(x.clone(), mask.clone(), 1, false),

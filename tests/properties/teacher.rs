@@ -154,8 +154,8 @@ fn losses_of_rerankers_are_their_definitions() {
     }
 }
 
-/// The definition of a sum: a loss of the labels, plus a weight times the loss of the teacher's scores, scaled, over the
-/// documents that have one.
+/// The definition of a sum: a loss of the labels, plus a weight times the loss of the teacher's scores, scaled, over
+/// the documents that have one.
 fn summed(list: &List, own: &Found, weight: f64, factor: Option<f64>, part: Definition) -> Found {
     let places: Vec<usize> = (0..list.scores.len()).filter(|&place| !list.teacher[place].is_nan()).collect();
     let of = |values: &[f64]| -> Vec<f64> { places.iter().map(|&place| values[place]).collect() };
@@ -178,7 +178,8 @@ fn summed(list: &List, own: &Found, weight: f64, factor: Option<f64>, part: Defi
     (sum, gradient)
 }
 
-/// Lists in which some documents, or all, lack a teacher's score, and in which labels or the teacher's scores are equal.
+/// Lists in which some documents, or all, lack a teacher's score, and in which labels or the teacher's scores are
+/// equal.
 fn taught_lists() -> Vec<List> {
     let mut lists = lists("taught");
     for (number, list) in lists.iter_mut().enumerate() {

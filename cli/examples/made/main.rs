@@ -1,13 +1,13 @@
-//! Writes what follows from the registries: tables of the pages and of the documentation, and the type stubs of the Python
-//! package.
+//! Writes what follows from the registries: tables of the pages and of the documentation, and the type stubs of the
+//! Python package.
 //!
 //! ```text
 //! cargo run --example made               writes them
 //! cargo run --example made -- --check    fails if one of them is not what the registries say
 //! ```
 //!
-//! A table stands between two lines of comment, `<!-- made: NAME -->` and `<!-- end of NAME -->`. In the stubs, everything
-//! after `# Made:` is made. The pages of keys are made whole.
+//! A table stands between two lines of comment, `<!-- made: NAME -->` and `<!-- end of NAME -->`. In the stubs,
+//! everything after `# Made:` is made. The pages of keys are made whole.
 
 mod keys;
 mod sources;

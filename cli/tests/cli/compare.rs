@@ -23,8 +23,8 @@ fn bench() -> Bench {
 #[test]
 fn two_systems_agree_with_values_worked_by_hand() {
     // Reciprocal ranks 1/2 1/2 1/2 and 1 1 1/2: differences 1/2 1/2 0, of mean 1/3 and deviation sqrt(1/12), so that t
-    // = 2 with 2 degrees of freedom; 2 of the 4 sign assignments of two halves are as far from 0 as the observed one. The
-    // standard error is 1/6, and t with 2 degrees of freedom has the quantiles 4.303 at .975 and 1.061 at .8.
+    // = 2 with 2 degrees of freedom; 2 of the 4 sign assignments of two halves are as far from 0 as the observed one.
+    // The standard error is 1/6, and t with 2 degrees of freedom has the quantiles 4.303 at .975 and 1.061 at .8.
     let expected = "\
 convention standard, 4 queries, 1 empty
 compared on 3 of them

@@ -1,6 +1,6 @@
-//! The pages of `docs` do what they say: their files are written and their commands in `sh` run. Commands in `bash` need
-//! something else: a build, a GPU, other data, Python (`cli/tests/needs/python_pages.rs`). The Rust blocks are run as the
-//! crate's documentation.
+//! The pages of `docs` do what they say: their files are written and their commands in `sh` run. Commands in `bash`
+//! need something else: a build, a GPU, other data, Python (`cli/tests/needs/python_pages.rs`). The Rust blocks are run
+//! as the crate's documentation.
 
 use std::fs;
 

@@ -116,7 +116,8 @@ fn the_command_has_every_feature_of_the_library() {
     }
     let own = command["features"].as_table().unwrap();
     for name in library["features"].as_table().unwrap().keys() {
-        // A server of devices and burn's reader of files are for tests of the library, and burn's own training for its users.
+        // A server of devices and burn's reader of files are for tests of the library, and burn's own training for its
+        // users.
         if !["default", "_server", "_store", "train"].contains(&name.as_str()) && !always.contains(name) {
             let forwarded = Value::from(format!("burn-rank/{name}"));
             let parts = own.get(name).unwrap_or_else(|| panic!("cli/Cargo.toml has no feature {name}"));

@@ -40,7 +40,8 @@ fn prose(page: &str) -> Vec<&str> {
     lines.collect()
 }
 
-/// Returns the prose of a page as one text. Code between single backticks, as in `f[i](x)`, has no links and is left out.
+/// Returns the prose of a page as one text. Code between single backticks, as in `f[i](x)`, has no links and is left
+/// out.
 fn without_code(page: &str) -> String {
     prose(page).join("\n").split('`').step_by(2).collect::<Vec<_>>().join("`")
 }

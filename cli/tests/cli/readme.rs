@@ -1,6 +1,6 @@
 //! The pages outside the guide do what they say: every command in README.md runs, and prints what
-//! the page says. A line that is not run is named here, with the reason. The Python blocks of docs/how-to/export.md are run by
-//! `cli/tests/needs/export_page.rs`.
+//! the page says. A line that is not run is named here, with the reason. The Python blocks of docs/how-to/export.md are
+//! run by `cli/tests/needs/export_page.rs`.
 
 use std::fs;
 use std::process::Command;

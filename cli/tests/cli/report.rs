@@ -1,4 +1,5 @@
-//! The page of a run is written next to its JSON and is a view of it. `cli/tests/needs/browser.rs` checks it in a browser.
+//! The page of a run is written next to its JSON and is a view of it. `cli/tests/needs/browser.rs` checks it in a
+//! browser.
 
 use std::fs;
 

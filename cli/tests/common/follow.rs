@@ -1,5 +1,5 @@
-//! Follows a page as a reader does: a block after "File `NAME`:" is written, commands run one after the other in an empty
-//! folder, and a block after "It prints:" is the output.
+//! Follows a page as a reader does: a block after "File `NAME`:" is written, commands run one after the other in an
+//! empty folder, and a block after "It prints:" is the output.
 
 use std::fs;
 use std::path::Path;

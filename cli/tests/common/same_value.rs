@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Returns whether a value of a page equals a value of the sources. Tables of a page hold only the keys that distinguish
-/// them.
+/// Returns whether a value of a page equals a value of the sources. Tables of a page hold only the keys that
+/// distinguish them.
 pub fn same_value(said: &Value, value: &Value) -> bool {
     match (said, value) {
         (Value::Number(said), Value::Number(value)) => said.as_f64() == value.as_f64(),

@@ -49,8 +49,8 @@ pub fn dispatch<K: Kernel>(target: Target, kernel: K) {
     kernel.run::<false>();
 }
 
-/// Returns whether a list is summed by a fast method if its type allows it (see [`in_single`]). The argument `is_faster`
-/// states whether a fast method costs less, but the caller's [`SumPath`] may override it.
+/// Returns whether a list is summed by a fast method if its type allows it (see [`in_single`]). The argument
+/// `is_faster` states whether a fast method costs less, but the caller's [`SumPath`] may override it.
 pub fn is_fast(target: Target, documents: usize, is_faster: bool) -> bool {
     match target.sums() {
         SumPath::Auto => is_faster,
@@ -59,8 +59,8 @@ pub fn is_fast(target: Target, documents: usize, is_faster: bool) -> bool {
     }
 }
 
-/// Calls `sum` with the arrays of a list. Returns `None`, without a call, if the type is not `f32`: fast methods are not
-/// exact enough for `f64`, and are compiled for `f32` only.
+/// Calls `sum` with the arrays of a list. Returns `None`, without a call, if the type is not `f32`: fast methods are
+/// not exact enough for `f64`, and are compiled for `f32` only.
 pub fn in_single<'a, 'b, T: Real, R, const K: usize, const M: usize>(
     inputs: [&'a [T]; K],
     outputs: [&'b mut [T]; M],

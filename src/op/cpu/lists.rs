@@ -1,5 +1,5 @@
-//! How the work of a batch is divided: into its lists, the rows of a list into tiles and stripes, documents into blocks,
-//! and tasks among threads. Also finds the documents of a list and checks that its scores are finite.
+//! How the work of a batch is divided: into its lists, the rows of a list into tiles and stripes, documents into
+//! blocks, and tasks among threads. Also finds the documents of a list and checks that its scores are finite.
 
 use std::ops::Range;
 

@@ -34,9 +34,9 @@ pub(super) fn own(terms: &[ExponentialTerm]) -> usize {
     terms.len().div_ceil(SLICES)
 }
 
-/// Returns the bases, the gaps (one minus the base) and the coefficients of the terms, `own * SLICES` numbers each. They
-/// are padded, so that all units have the same number of terms. A lower bound ensures that the product of two bases does
-/// not underflow.
+/// Returns the bases, the gaps (one minus the base) and the coefficients of the terms, `own * SLICES` numbers each.
+/// They are padded, so that all units have the same number of terms. A lower bound ensures that the product of two
+/// bases does not underflow.
 pub(super) fn padded_terms(terms: &[ExponentialTerm]) -> Vec<f32> {
     let column = |of: fn(&ExponentialTerm) -> f64, filler: f32| {
         let mut column: Vec<f32> = terms.iter().map(|term| of(term) as f32).collect();
@@ -65,8 +65,8 @@ struct Scratch {
 }
 
 /// Visits all columns. For each term of the unit, sets `products` to the product of the factors of the columns, and
-/// `sums` to the number `b` of the row plus the shares of the columns. The array `terms` comes from [`padded_terms`]. All
-/// units of a cube must call this function together, since it waits for them.
+/// `sums` to the number `b` of the row plus the shares of the columns. The array `terms` comes from [`padded_terms`].
+/// All units of a cube must call this function together, since it waits for them.
 #[cube]
 fn meet(
     x: &[f32],

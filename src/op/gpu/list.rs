@@ -235,7 +235,7 @@ fn log_softmax_gradients(out: &[f32], mask: &[f32], g: &[f32], to_x: &mut [f32],
 fn looked_up(ranks: &[f32], table: &[f32], out: &mut [f32], lists: usize, documents: usize) {
     let cell = ABSOLUTE_POS;
     if cell < lists * documents {
-        // The bounds keep indices in range where scores are NaN and have no ranks.
+        // The bounds keep indices in range, whatever the ranks of NaN are.
         let place = max(ranks[cell] - 1.0f32, 0.0f32);
         out[cell] = table[min(usize::cast_from(place), documents - 1)];
     }

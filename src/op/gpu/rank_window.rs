@@ -70,7 +70,8 @@ pub(super) struct Trial {
     pub bell: f32,
 }
 
-/// Returns the trial of column `j` against a row, in the list whose first document has the index `list`. If the column is the row itself, the trial always fails.
+/// Returns the trial of column `j` against a row, in the list whose first document has the index `list`. If the column
+/// is the row itself, the trial always fails.
 #[cube]
 pub(super) fn trial(
     x: &[f32],

@@ -10,8 +10,8 @@ use super::*;
 /// ranks, `f` is 0. The factor `A_i` is 1, or `b_i` plus the sum of `b_j` over the documents above `i`, or the product
 /// of `1 - b_j` over these documents.
 ///
-/// Each document `j != i` ranks above `i` independently, with the probability of a [`Comparison`](crate::op::Comparison).
-/// The expectation is averaged over the comparisons of the noise. If `f` is a sum of exponentials,
+/// Each document `j != i` ranks above `i` independently, with the probability of a
+/// [`Comparison`](crate::op::Comparison). The expectation is averaged over the comparisons of the noise. If `f` is a sum of exponentials,
 /// [`above_expectation`](crate::op::above_expectation()) computes the same expectation in less time.
 ///
 /// Only `x` is differentiable. Documents with `a_i = 0` are skipped. Each of the remaining documents takes O(Q k n)

@@ -1,5 +1,6 @@
 //! The primitives, one file each: the functions that losses call, parameters, the tensor definition with its gradient,
-//! and the kernels that compute the same on CPUs and GPUs. [`Primitive`](interface::Primitive) says what a primitive is.
+//! and the kernels that compute the same on CPUs and GPUs. [`Primitive`](interface::Primitive) says what a primitive
+//! is.
 //!
 //! | function | value for document i |
 //! |---|---|
@@ -19,9 +20,9 @@
 //! | [`exp2`](functions::exp2) | `2^x_i`, no gradient |
 //! | [`ideal_dcg`](functions::ideal_dcg) | one value per list: the largest sum of gains times discounts, no gradient |
 //!
-//! Inputs of a function are two-dimensional, `[batch, documents]`, and finite even at padding. All inputs of a call must
-//! have the same shape. If the shapes differ, the call panics before it computes anything, and its message names both
-//! shapes.
+//! Inputs of a function are two-dimensional, `[batch, documents]`, and finite even at padding. All inputs of a call
+//! must have the same shape. If the shapes differ, the call panics before it computes anything, and its message names
+//! both shapes.
 //!
 //! A definition uses tensor operations that every backend of burn supports. Arrays over pairs are computed in chunks of
 //! rows within the memory budget. A definition may call other definitions but no primitive of a backend, so it also

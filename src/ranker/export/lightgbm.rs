@@ -125,7 +125,8 @@ fn block(number: usize, tree: &RawTree, known: &Known) -> String {
     text
 }
 
-/// Formats a number as the shortest text that reads back as the same number, and writes 0 for the default value of its type.
+/// Formats a number as the shortest text that reads back as the same number, and writes 0 for the default value of its
+/// type.
 fn short<T: Debug + Default + PartialEq>(value: T) -> String {
     if value == T::default() { "0".into() } else { format!("{value:?}") }
 }

@@ -1,14 +1,14 @@
-//! Exports rankers as models of RankLib: a linear ranker as a linear regression, trees as a LambdaMART, which the plug-ins
-//! of OpenSearch and Elasticsearch read as `model/ranklib`.
+//! Exports rankers as models of RankLib: a linear ranker as a linear regression, trees as a LambdaMART, which the
+//! plug-ins of OpenSearch and Elasticsearch read as `model/ranklib`.
 //!
 //! The file of a linear ranker has two comment lines, the first of which names the model, and the line
 //! `0:BIAS 1:WEIGHT ...`. The weights absorb a normalizer that is linear in each feature. With `z = (x - mean) scale`,
 //! `w . z + b` equals `(w scale) . x + (b - sum w scale mean)`. Weights are written in double precision without loss.
 //!
 //! The file of trees is XML. After comment lines, it has an `ensemble` element that contains a `tree` element for each
-//! tree. Each `tree` element consists of nested `split` elements. A split compares values in single precision and sends a
-//! document left if `x <= threshold`. It cannot treat missing values separately. RankLib stores and adds leaf values in
-//! single precision. RankLib numbers features from 1, just like the data.
+//! tree. Each `tree` element consists of nested `split` elements. A split compares values in single precision and sends
+//! a document left if `x <= threshold`. It cannot treat missing values separately. RankLib stores and adds leaf values
+//! in single precision. RankLib numbers features from 1, just like the data.
 
 use std::fmt::Write;
 

@@ -102,8 +102,8 @@ impl TreeList {
     }
 }
 
-/// Returns the largest finite 32-bit float at or below `threshold`, or negative infinity if there is none. The threshold
-/// must not be NaN.
+/// Returns the largest finite 32-bit float at or below `threshold`, or negative infinity if there is none. The
+/// threshold must not be NaN.
 pub(super) fn largest_at_most(threshold: f64) -> f32 {
     let nearest = threshold as f32;
     if f64::from(nearest) > threshold { nearest.next_down() } else { nearest.min(f32::MAX) }

@@ -75,8 +75,8 @@ pub struct PartDone {
 }
 
 impl PlannedFits<'_> {
-    /// Runs the fits of one part of a cross-validation, each in a separate folder, and skips fits that are already done.
-    /// Several processes, on one machine or several, can run their parts in the same folder at the same time.
+    /// Runs the fits of one part of a cross-validation, each in a separate folder, and skips fits that are already
+    /// done. Several processes, on one machine or several, can run their parts in the same folder at the same time.
     ///
     /// # Errors
     /// Returns the same errors as [`run`](Self::run). Rejects successive halving, because it compares the trials of all

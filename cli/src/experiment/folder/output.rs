@@ -47,10 +47,10 @@ impl OutputFolder {
     /// empty. Creates the folder if needed.
     ///
     /// # Errors
-    /// Returns [`OutputError::Busy`] while another process uses the folder, [`OutputError::Occupied`] if it is the user's
-    /// or holds another run, [`OutputError::Unfinished`] if it holds this run and `claim` does not continue it, and
-    /// [`OutputError::NothingToResume`]. A folder that is rejected for one of these reasons stays unchanged. Returns
-    /// [`OutputError::Unwritable`] if the folder cannot be written.
+    /// Returns [`OutputError::Busy`] while another process uses the folder, [`OutputError::Occupied`] if it is the
+    /// user's or holds another run, [`OutputError::Unfinished`] if it holds this run and `claim` does not continue it,
+    /// and [`OutputError::NothingToResume`]. A folder that is rejected for one of these reasons stays unchanged.
+    /// Returns [`OutputError::Unwritable`] if the folder cannot be written.
     pub fn open(place: &Place, run: &Identity, configuration: &str, claim: Claim) -> Result<Self, OutputError> {
         let name = match place {
             Place::Folder(path) => return Self::open_at(path, run, configuration, claim),

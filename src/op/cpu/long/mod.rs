@@ -1,6 +1,6 @@
-//! Kernels for long lists that do not visit every pair, for results in `f32`. Each kernel says from which length on it is
-//! faster ([`is_fast`](super::dispatch::is_fast)). Each kernel sorts the list first. The rest of the computation takes time proportional
-//! to the length of the list.
+//! Kernels for long lists that do not visit every pair, for results in `f32`. Each kernel says from which length on it
+//! is faster ([`is_fast`](super::dispatch::is_fast)). Each kernel sorts the list first. The rest of the computation
+//! takes time proportional to the length of the list.
 //!
 //! * **Boxes** ([`boxes`], over a [`tree`]) are the parts that result from repeatedly halving the sorted list. If the
 //!   function is smooth over a box, a few weighted points represent all documents of the box. Boxes are used for the

@@ -308,9 +308,9 @@ fn dot<const FMA: bool>(a: &[f64], b: &[f64]) -> f64 {
     lanes.iter().sum()
 }
 
-/// Writes the probability of each number of successes of trials with the scaled differences `t`. The entry of a trial in
-/// `weights` says how many documents the trial represents. The probability is the coefficient of a power of `z` in the
-/// product over the trials.
+/// Writes the probability of each number of successes of trials with the scaled differences `t`. The entry of a trial
+/// in `weights` says how many documents the trial represents. The probability is the coefficient of a power of `z` in
+/// the product over the trials.
 #[inline(always)]
 fn distribution<const FMA: bool>(t: &[f64], weights: &[f64], p: &mut [f64]) {
     // The logarithm of the probability that no trial succeeds, `sum_j log(1 - pi_j)`, and the sums of powers of the

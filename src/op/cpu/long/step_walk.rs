@@ -64,7 +64,8 @@ where
 }
 
 /// Computes the step sum of every document by two walks. Let `psi` be the step at `-|t|`. A document behind the current
-/// document adds `v psi` to its sum, and a document ahead of it adds `v (1 - psi)`. The step must be logistic or Laplace.
+/// document adds `v psi` to its sum, and a document ahead of it adds `v (1 - psi)`. The step must be logistic or
+/// Laplace.
 pub fn value(target: Target, [x, v]: [&[f32]; 2], alpha: f64, step: Step, out: &mut [f32]) {
     let sorted = Sorted::new(x);
     let behind = Decaying::new(|u| tail(step, u));
