@@ -62,6 +62,10 @@ named! {
     /// is needed. The surrogate tends to NDCG@k as `sigma` tends to 0. The error is `O(exp(-mu / sigma))`, where `mu`
     /// is the smallest squared difference of two scores (section 5.1).
     ///
+    /// A document whose score is far from all others, compared with `sqrt(sigma)`, has no gradient and keeps a wrong
+    /// place. So start from a trained scorer, as the paper does, or train from random weights with
+    /// [`ApproxNdcg`](crate::loss::ApproxNdcg).
+    ///
     /// The loss is not differentiable where scores tie; ties are broken by position. A query whose labels are all equal
     /// has loss 0.
     #[doc(alias = "SmoothNDCG")]
