@@ -42,7 +42,7 @@ pub enum DataError {
         match path == first_path {
             true if line <= first_line => "; the file is given twice",
             true => "; option `sort` = true puts them together",
-            false => "",
+            false => "; another query needs another name",
         }
     )]
     InterleavedQuery {

@@ -1,6 +1,7 @@
 //! `burn-rank init` writes a first configuration for the user's data.
 
-use std::fs::OpenOptions;
+use std::collections::HashSet;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -106,6 +107,7 @@ impl InitArgs {
         let (mut widths, mut names, mut labels, mut folds) = (Vec::new(), Vec::new(), Vec::new(), None);
         let sets: Vec<_> = sets.iter().enumerate().filter(|(_, set)| !set.files.is_empty()).collect();
         let is_cut = sets.len() == 1 && matches!(source, Source::Files { .. });
+        let (mut seen, mut overlaps) = (HashSet::new(), false);
         for (at, Set { files, .. }) in sets {
             let (data, number) = read(&self.reading, files, &names)?;
             istellas |= number;
@@ -126,13 +128,15 @@ impl InitArgs {
         }
         labels.sort_by(f32::total_cmp);
         let train = train.ok_or_else(|| Failure::input("init: found no training file, expected one"))?;
+            overlaps |= data.query_ids.into_iter().any(|query| !seen.insert(query));
         let mut keys = self.reading.keys()?;
         if istellas {
             keys.insert("missing_value".to_string(), Value::from(1.797e308));
         }
         let differs = widths.iter().any(|width| *width != train.features);
         let features = widths.into_iter().max().filter(|_| differs);
-        Ok(Seen { source, train, relevant, labels, folds, missing, features, read: keys })
+        Ok(Seen { source, train, relevant, labels, folds, joins, missing, features, read: keys })
+        let joins = !overlaps || matches!(source, Source::Folds(..)) || read(&self.reading, &self.data, &names).is_ok();
     }
 
     /// Returns how the configuration refers to the data. Also returns the training, validation and test sets to
@@ -172,10 +176,10 @@ fn command(seen: &Seen, path: &Path) -> String {
     let path = if is_standard_stream(path) { "FILE.toml".to_string() } else { path.display().to_string() };
     let plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
     let path = if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) };
-    if seen.cross_validates() {
-        format!("burn-rank cv {path} --refit final")
-    } else {
-        format!("burn-rank train {path}")
+    match seen.cross_validates() {
+        true if seen.joins => format!("burn-rank cv {path} --refit final"),
+        true => format!("burn-rank cv {path}"),
+        false => format!("burn-rank train {path}"),
     }
 }
 

@@ -57,6 +57,8 @@ pub(crate) struct Seen {
     pub labels: Vec<f32>,
     /// The number of folds into which the queries of a single set can be divided.
     pub folds: Option<usize>,
+    /// Whether the files can be read as one set, on which `cv --refit` trains.
+    pub joins: bool,
     /// The number of missing values in all sets.
     pub missing: usize,
     /// The largest number of features in any set. This is `None` if all sets have the same number.

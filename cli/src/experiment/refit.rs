@@ -1,18 +1,17 @@
 //! Refitting after a cross-validation: the best setting is trained again, on the queries of all folds together.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 
 use burn_rank::data::folds::Fold;
-use burn_rank::data::{Columns, DataError};
+use burn_rank::data::{Columns, DataError, RankingDataset};
 use burn_rank::json::Map;
 use burn_rank::ranker::Estimate;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::json::json;
 
-use super::config::{
-    ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, SplitBy, SyntheticConfig,
-};
+use super::config::{ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, SplitBy};
 use super::error::ExperimentError;
 use super::record::{CrossValidation, Measures};
 use super::split::Split;
@@ -99,7 +98,7 @@ impl ExperimentConfig {
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] if the data are invalid. Also returns one if other folds contain only some of a
-    /// file's queries.
+    /// file's queries, or if other queries have the same name.
     pub fn refit_data(&self) -> Result<DataConfig, ExperimentError> {
         let splits = self.data.splits(&self.cv, self.seed)?;
         self.check_refit(splits.count())?;
@@ -109,7 +108,8 @@ impl ExperimentConfig {
         config.leave_out_unread(|_| false);
         let (_, config) = again(&config)?;
         drop(splits);
-        drop(config.data.told_split(config.seed)?);
+        let joined = config.data.told_split(config.seed).map_err(ExperimentError::from);
+        drop(joined.map_err(ExperimentError::job("--refit, which trains on all of these files".to_string()))?);
         Ok(data)
     }
 
@@ -138,21 +138,19 @@ impl DataConfig {
             return Ok(data);
         }
         if let Some(synthetic) = &mut data.synthetic {
-            *synthetic = SyntheticConfig {
-                train_queries: synthetic.train_queries + synthetic.validation_queries + synthetic.test_queries,
-                validation_queries: 0,
-                test_queries: 0,
-                ..synthetic.clone()
-            };
+            let others = [&mut synthetic.validation_queries, &mut synthetic.test_queries].map(std::mem::take);
+            // Folds that are cut hold only training queries.
+            synthetic.train_queries += if splits.cuts() { 0 } else { others.iter().sum() };
         } else if !splits.cuts() {
             data.train.extend(self.validation.iter().chain(&self.test).cloned());
         }
         Ok(data)
     }
 
-    /// Returns the files of all folds that hold each query once.
+    /// Returns the files of all folds that hold each query once. A query is known by its name and its documents. Where
+    /// queries have only numbers, which differ between folds, it is known by its documents.
     fn files_of_all(&self, splits: &Splits, folds: &[Fold]) -> Result<Vec<PathBuf>, DataError> {
-        let (mut all, mut seen) = (self.train.clone(), HashSet::new());
+        let (mut all, mut seen) = (self.train.clone(), HashMap::<u64, Vec<String>>::new());
         for (at, fold) in folds.iter().enumerate() {
             let files = [&fold.train, &fold.validation, &fold.test];
             if files.iter().all(|files| files.iter().all(|file| all.contains(file))) {
@@ -160,7 +158,11 @@ impl DataConfig {
             }
             let Split { train, validation, test, .. } = splits.read(at, false)?;
             for (files, set) in files.into_iter().zip([Some(train), validation, test].into_iter().flatten()) {
-                let (known, queries) = (set.query_ids.iter().filter(|id| seen.contains(*id)).count(), set.queries());
+                let queries = set.queries();
+                let is_numbered = (1..=queries).zip(&set.query_ids).all(|(number, name)| number.to_string() == *name);
+                let hashes: Vec<u64> = (0..queries).map(|query| hash_of_documents(&set, query)).collect();
+                let is_known = |hash, name| seen.get(hash).is_some_and(|names| is_numbered || names.contains(name));
+                let known = hashes.iter().zip(&set.query_ids).filter(|(hash, name)| is_known(hash, name)).count();
                 if known > 0 && known < queries {
                     let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
                     let found = format!("{file}, {known} of whose {queries} queries are in earlier folds");
@@ -169,13 +171,27 @@ impl DataConfig {
                     return Err(Refusal::new("data.folds", found, expected).into());
                 }
                 if known == 0 {
-                    seen.extend(set.query_ids);
+                    let new = hashes.into_iter().zip(set.query_ids);
+                    new.for_each(|(hash, name)| seen.entry(hash).or_default().push(name));
                     all.extend(files.iter().cloned());
                 }
             }
         }
         Ok(all)
     }
+}
+
+/// Returns a hash of the documents of a query: their labels, and their features except 0 and missing values, which
+/// lines may leave out at their end.
+fn hash_of_documents(data: &RankingDataset, query: usize) -> u64 {
+    let (query, mut hash) = (data.select(&[query]), DefaultHasher::new());
+    for (label, row) in query.labels.iter().zip(query.features.to_slice().chunks(data.feature_count.max(1))) {
+        hash.write_u32(label.to_bits());
+        for (feature, value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0 && !value.is_nan()) {
+            hash.write_u64((feature as u64) << 32 | u64::from(value.to_bits()));
+        }
+    }
+    hash.finish()
 }
 
 impl CrossValidation {

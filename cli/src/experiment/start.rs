@@ -26,11 +26,8 @@ impl Experiment {
         if found == expected {
             return Ok(());
         }
-        let data = counted(expected, "feature");
-        let expected = match found > expected {
-            true => format!("one of the {data} of the training data, or data.read.features = {found}"),
-            false => format!("one of the {data} of the training data"),
-        };
+        let more = if found > expected { format!(", or data.read.features = {found}") } else { String::new() };
+        let expected = format!("one of the {} of the training data{more}", counted(expected, "feature"));
         Err(Refusal::new("start", format!("a ranker of {}", counted(found, "feature")), expected))
     }
 }

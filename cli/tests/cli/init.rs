@@ -208,6 +208,7 @@ fn a_set_is_a_word_of_the_name_and_numbered_queries_are_no_leak() {
     assert!(line("train ").ends_with("  rank.train") && line("test ").ends_with("  rank.test"), "{summary}");
     let config = fs::read_to_string(bench.path("rank.toml")).unwrap();
     contains_all(&config, &["train = [\"rank.train\"]", "test = [\"rank.test\"]"]);
+    assert!(summary.contains("burn-rank cv rank.toml --refit final"), "{summary}");
     // The same file twice is a leak, whatever its queries are called.
     fs::copy(bench.path("rank.train"), bench.path("again.test")).unwrap();
     fs::copy(bench.path("rank.train.query"), bench.path("again.test.query")).unwrap();
@@ -282,6 +283,68 @@ fn how_the_data_were_read_stands_in_the_configuration() {
     bench.output(&["init", "train.txt", "test.txt"]);
     contains_all(&fs::read_to_string(bench.path("train.toml")).unwrap(), &["features = 4"]);
     bench.output(&["train", "train.toml", "--set", "learner.epochs=2", "--out", "wide"]);
+}
+
+#[test]
+fn options_of_reading_give_a_configuration_that_runs_or_are_refused() {
+    let bench = Bench::default();
+    bench.write("data.txt", &letor(40, 6, missing));
+    bench.output(&["init", "data.txt", "--missing", "keep"]);
+    contains_all(&bench.text("data.toml"), &["missing = \"indicator\""]);
+    cross_validated(&bench);
+    let rows =
+        |query: usize| (0..4).map(move |place| format!("{},q{query},{},{}\n", place % 3, place * query % 7, place));
+    let table: String = (0..30).flat_map(rows).collect();
+    bench.write("judged.csv", &format!("label,query,f,t\n{table}"));
+    bench.output(&["init", "judged.csv", "--missing", "keep"]);
+    assert!(!bench.text("judged.toml").contains("missing"), "the default of init");
+    bench.done("train judged.toml --set learner.epochs=1 --out judged");
+    for (read, key) in [
+        ("columns.teacher=t", "data.columns.teacher: found \"t\", expected a section [loss.teacher]"),
+        (
+            "query_weights=file",
+            "data.read.query_weights: found \"file\", expected \"none\": the learner `boosted_trees`",
+        ),
+    ] {
+        bench.write("w.txt", &letor(30, 6, grades));
+        bench.write("w.txt.query_weights", &"1\n".repeat(30));
+        let data = if read.contains("columns") { "judged.csv" } else { "w.txt" };
+        let message = bench.refused(&["init", data, "--read", read, "--out", "other.toml"]);
+        contains(&message, &["--read: the configuration would be refused, so leave the option out", key]);
+        assert!(!bench.path("other.toml").exists());
+    }
+}
+
+#[test]
+fn a_refit_is_proposed_where_the_files_can_be_joined() {
+    let bench = Bench::default();
+    let text = |queries| letor(queries, 6, |query, place| grades(query + queries * 100, place));
+    bench.write("train.txt", &text(30));
+    bench.write("test.txt", &text(9));
+    let next = |summary: String| summary.lines().last().unwrap().to_owned();
+    let proposed = next(bench.output(&["init", "train.txt", "test.txt"]));
+    assert!(proposed.ends_with("burn-rank cv train.toml"), "{proposed}");
+    bench.output(&["cv", "train.toml", "--set", "learner.epochs=1", "--out", "cv"]);
+    bench.write("test.txt", &text(9).replace("qid:", "qid:t"));
+    let proposed = next(bench.output(&["init", "train.txt", "test.txt", "--out", "joined.toml"]));
+    assert!(proposed.ends_with("burn-rank cv joined.toml --refit final"), "{proposed}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_configuration_is_named_as_the_data_are_called() {
+    let bench = Bench::default();
+    bench.write("SHA256E-s1.txt", &letor(30, 6, grades));
+    std::os::unix::fs::symlink(bench.path("SHA256E-s1.txt"), bench.path("judged.txt")).unwrap();
+    bench.output(&["init", "judged.txt"]);
+    assert!(bench.path("judged.toml").exists());
+    // A run is called by its folder, also from inside.
+    bench.output(&["train", "judged.toml", "--set", "learner.epochs=1", "--out", "runs/v1.2"]);
+    for (place, path) in [("", "runs/v1.2"), ("runs/v1.2", "."), ("runs", "v1.2/ranker.safetensors")] {
+        let shown = bench.command(&["models", "show", path]).current_dir(bench.path(place)).assert().success();
+        let title = String::from_utf8_lossy(&shown.get_output().stdout).lines().next().unwrap().to_owned();
+        assert_eq!(title, if path.ends_with("tensors") { "# ranker" } else { "# v1.2" });
+    }
 }
 
 #[test]

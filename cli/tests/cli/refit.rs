@@ -163,6 +163,104 @@ fn sets_of_their_own_are_put_together() {
     assert_eq!(read(&bench.path("files/report.json"))["data"]["train"]["statistics"]["queries"], 27);
 }
 
+/// Writes generated queries as LightGBM does: lines without a query, and the sizes of the queries in `NAME.query`.
+fn numbered(bench: &Bench, name: &str, queries: usize, seed: usize) {
+    let [queries, seed] = [queries, seed].map(|number| number.to_string());
+    bench.output(&["synth", "--queries", &queries, "--features", "4", "--seed", &seed, "--out", name]);
+    let text = fs::read_to_string(bench.path(name)).unwrap();
+    let (mut lines, mut sizes) = (String::new(), std::collections::BTreeMap::<usize, usize>::new());
+    for line in text.lines() {
+        let [label, query, features] = line.splitn(3, ' ').collect::<Vec<_>>().try_into().unwrap();
+        lines += &format!("{label} {features}\n");
+        *sizes.entry(query["qid:".len()..].parse().unwrap()).or_default() += 1;
+    }
+    bench.write(name, &lines);
+    bench.write(&format!("{name}.query"), &sizes.values().map(|size| format!("{size}\n")).collect::<String>());
+}
+
+#[test]
+fn folds_that_number_their_queries_give_each_query_once() {
+    let bench = Bench::default();
+    bench.write("a.toml", "data = { folds = \"folds\" }\nlearner = { kind = \"regression\" }\n");
+    let sets = ["train", "vali", "test"];
+    for part in 1..=3 {
+        fs::create_dir_all(bench.path(&format!("folds/Fold{part}"))).unwrap();
+        numbered(&bench, &format!("part{part}"), 3 + part, part);
+    }
+    // The parts change places, so that their queries have other numbers in each fold.
+    for (fold, parts) in [(1, [1, 2, 3]), (2, [2, 3, 1]), (3, [3, 1, 2])] {
+        for (set, part) in sets.iter().zip(parts) {
+            for ending in ["", ".query"] {
+                let text = |part: usize| fs::read_to_string(bench.path(&format!("part{part}{ending}"))).unwrap();
+                bench.write(&format!("folds/Fold{fold}/{set}.txt{ending}"), &text(part));
+            }
+        }
+    }
+    bench.output(&["cv", "a.toml", "--refit", "same"]);
+    assert_eq!(read(&bench.path("same/report.json"))["data"]["train"]["statistics"]["queries"], 15);
+    // Each fold has data of its own.
+    for fold in 1..=3 {
+        for (at, set) in sets.iter().enumerate() {
+            numbered(&bench, &format!("folds/Fold{fold}/{set}.txt"), 4, 10 * fold + at);
+        }
+    }
+    bench.output(&["cv", "a.toml", "--refit", "other"]);
+    assert_eq!(read(&bench.path("other/report.json"))["data"]["train"]["statistics"]["queries"], 36);
+    // On the lines, the numbers are names.
+    for fold in 1..=3 {
+        for set in sets {
+            let [name, seed] = [format!("folds/Fold{fold}/{set}.txt"), fold.to_string()];
+            bench.output(&["synth", "--queries", "4", "--features", "4", "--seed", &seed, "--out", &name]);
+        }
+    }
+    let message = bench.refused(&["cv", "a.toml", "--out", "cv", "--refit", "named"]);
+    let [first, second] = [1, 2].map(|fold| bench.path(&format!("folds/Fold{fold}/train.txt")).display().to_string());
+    contains(
+        &message,
+        &[
+            &format!("--refit, which trains on all of these files: {second}:1:3: found query `1` again"),
+            &format!("it began at {first}:1; another query needs another name"),
+        ],
+    );
+    assert!(!bench.path("cv").exists() && !bench.path("named").exists());
+}
+
+#[test]
+fn sets_that_number_their_queries_are_put_together() {
+    let bench = Bench::default();
+    bench.write(
+        "a.toml",
+        "data = { train = [\"a.train\"], test = [\"a.test\"] }\nlearner = { kind = \"regression\" }\n",
+    );
+    numbered(&bench, "a.train", 9, 1);
+    numbered(&bench, "a.test", 5, 2);
+    bench.output(&["cv", "a.toml", "--out", "cv", "--refit", "best"]);
+    assert_eq!(read(&bench.path("best/report.json"))["data"]["train"]["statistics"]["queries"], 14);
+    for (name, head, row, message) in [
+        ("txt", "", "1 qid:1 1:1\n0 qid:1 1:2\n", "test.txt:1:3: found query `1` again"),
+        ("csv", "label,query,f\n", "1,1,1\n0,1,2\n", "test.csv: row 1, column `query`: found query `1` again"),
+    ] {
+        for set in ["train", "test"] {
+            bench.write(&format!("{set}.{name}"), &format!("{head}{row}"));
+        }
+        let data = format!("data={{train=[\"train.{name}\"], test=[\"test.{name}\"]}}");
+        let refused = bench.refused(&["cv", "a.toml", "--set", &data, "--out", "named", "--refit", "other"]);
+        for part in ["--refit, which trains on all of these files: ", message, "another query needs another name"] {
+            assert!(refused.contains(part), "`{part}` in:\n{refused}");
+        }
+        assert!(!bench.path("named").exists() && !bench.path("other").exists());
+    }
+}
+
+#[test]
+fn generated_queries_that_are_in_no_fold_are_left_out() {
+    let bench = Bench::default();
+    let config = SMALL.replace("kind = \"mlp\"\nhidden = [8]", "kind = \"linear\"");
+    bench.write("a.toml", &format!("{config}\n[cv]\nsplit = 3\n"));
+    bench.output(&["cv", "a.toml", "--out", "cv", "--refit", "best"]);
+    assert_eq!(read(&bench.path("best/report.json"))["data"]["train"]["statistics"]["queries"], 20);
+}
+
 #[test]
 fn an_occupied_folder_is_refused_before_any_work() {
     let bench = grid("{ split = 3 }");

@@ -232,7 +232,8 @@ impl<'a, 'b> Appender<'a, 'b> {
             added.map_err(|Again { query, first_path, first_line }| {
                 let found = format!("query `{}` again", shortened(&query, SHOWN));
                 let began = format!("it began in row {first_line} of {}", first_path.display());
-                self.fault(batch, column, start, found, format!("all its rows in one file ({began})"))
+                let expected = format!("all its rows in one file ({began}; another query needs another name)");
+                self.fault(batch, column, start, found, expected)
             })?;
             start = end;
         }
