@@ -100,7 +100,6 @@ impl CvArgs {
         }
         // Bad values of --keep and --scores are refused before the configuration is read.
         self.keep()?;
-        self.scores.as_deref().map(format_of).transpose().map_err(|refusal| Failure::input(format!("--{refusal}")))?;
         together(|group| {
             let opened = self.run.open(None, Experiment::before_grid)?;
             // Checks the folds before a folder is made.
@@ -122,10 +121,11 @@ impl CvArgs {
         })
     }
 
-    /// Returns which files of the fits are kept.
+    /// Returns which files of the fits are kept, and the format of the file of all test scores.
     fn keep(&self) -> Result<Keep> {
         let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-        Ok(Keep { fold_scores: self.scores.is_some(), ..keep })
+        let format = self.scores.as_deref().map(format_of).transpose();
+        Ok(Keep { fold_scores: format.map_err(|refusal| Failure::input(format!("--{refusal}")))?, ..keep })
     }
 
     /// Runs a part of the fits in each process, and merges all results in the first process.
@@ -155,9 +155,11 @@ impl CvArgs {
         let Opened { document, config, .. } = opened;
         let keep = self.keep()?;
         if let Some(path) = &self.scores {
-            let DataConfig { train, validation, test, teacher, .. } = &config.data;
-            let read: Vec<&PathBuf> = train.iter().chain(validation).chain(test).chain(teacher).collect();
-            not_over("--scores", path, &read, "is read")?;
+            not_over("--scores", path, &config.data.files()?, "is read")?;
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
+            if let Some(folder) = folder {
+                bail!("--scores {}: found no folder {}, expected one that exists", path.display(), folder.display());
+            }
         }
         let resolved = config.resolved_toml(document)?;
         let run = Identity::new(RunKind::CrossValidation, &resolved);

@@ -50,17 +50,19 @@ impl Failure {
         Failure::Work(Error::msg(message.to_string()))
     }
 
-    /// Creates the failure for a file that cannot be written. If the location cannot be written to, the user's input is
-    /// at fault. If the system fails, as with a full disk, the work itself has failed.
+    /// Creates the failure for a file that cannot be written. If the location cannot be written to, or the content does
+    /// not fit the format, the user's input is at fault. If the system fails, as with a full disk, the work itself has
+    /// failed.
     pub fn unwritable(error: impl Into<Error>) -> Self {
         use io::ErrorKind::{
-            AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
+            AlreadyExists, InvalidData, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied,
+            ReadOnlyFilesystem,
         };
-        let of_place =
-            [AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem];
+        let of_place = [AlreadyExists, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem];
+        let of_input = |kind| of_place.contains(&kind) || [InvalidData, InvalidInput].contains(&kind);
         let error = error.into();
         let kind = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
-        if kind.is_some_and(|kind| of_place.contains(&kind)) { Failure::Input(error) } else { Failure::Work(error) }
+        if kind.is_some_and(of_input) { Failure::Input(error) } else { Failure::Work(error) }
     }
 
     /// Prefixes the message with what the command was doing, or with the file that it was working on.

@@ -4,10 +4,10 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use burn_rank::data::DataError;
 use burn_rank::workbench::atomic_file::{self, Pending};
 
 use super::{Failure, Result, during, input};
+pub(super) use crate::experiment::to_io;
 
 /// Returns the last component of each path, or the whole path where two have the same.
 pub(super) fn names<P: AsRef<Path>>(paths: &[P]) -> Vec<String> {
@@ -86,13 +86,5 @@ fn unwritable(path: &Path, error: io::Error) -> Failure {
         // The content is at fault, not the file.
         io::ErrorKind::InvalidData => Failure::Input(error.into()),
         _ => Failure::unwritable(error).context(format!("{}: cannot write", path.display())),
-    }
-}
-
-/// Converts an error in the data to an I/O error. The writer then discards the incomplete file.
-pub(super) fn to_io(error: DataError) -> io::Error {
-    match error {
-        DataError::Io { source, .. } => source,
-        error => io::Error::new(io::ErrorKind::InvalidData, error),
     }
 }

@@ -184,3 +184,11 @@ impl OutputError {
         Self::Occupied { path: path.to_path_buf(), reason: reason.into() }
     }
 }
+
+/// Converts an error in the data to an I/O error. The writer then discards the incomplete file.
+pub(crate) fn to_io(error: DataError) -> io::Error {
+    match error {
+        DataError::Io { source, .. } => source,
+        error => io::Error::new(io::ErrorKind::InvalidData, error),
+    }
+}

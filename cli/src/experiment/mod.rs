@@ -28,6 +28,7 @@ pub(crate) use config::{ConfigError, from_toml, without_nulls, written_value};
 pub use config::{DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, Rung};
 pub(crate) use cross_validation::format_of;
 pub use cross_validation::{CrossValidationOptions, JobEvent, KEPT, Keep, KeptRun, Part, PartDone, PlannedFits};
+pub(crate) use error::to_io;
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedQuery};

@@ -6,7 +6,7 @@ use burn_rank::data::letor::{ReadOptions, Weights};
 use burn_rank::data::{DataError, Input, RankingDataset, folds};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::dataset::cut;
-use burn_rank::workbench::text::counted;
+use burn_rank::workbench::text::{counted, shortened};
 use burn_rank::workbench::{self, FileWidth, Keys, Like, absent_in_words, fewer_features, read_like};
 
 use super::config::{DataConfig, SplitBy, SplitConfig, SyntheticConfig};
@@ -118,14 +118,33 @@ impl DataConfig {
     }
 
     /// Returns the rows of all folds: the test queries of each, in the order of the folders or parts.
+    ///
+    /// # Errors
+    /// Returns a [`DataError`] for a file that cannot be read, or for a query name of two folds.
     pub(super) fn rows_of_folds(&self) -> Result<Rows, DataError> {
         let (options, like) = (self.read_options(), Like { ignores_teacher_and_positions: true, ..Like::default() });
         let mut rows = Rows::default();
         for files in self.test_files()? {
-            let inputs = files.iter().map(Input::from_path);
-            rows.append(&read_like(inputs, &options, &like).map_err(about("data.folds"))?.data);
+            let data =
+                read_like(files.iter().map(Input::from_path), &options, &like).map_err(about("data.folds"))?.data;
+            if let Some(name) = data.query_ids.iter().find(|name| rows.query(name).is_some()) {
+                let found = format!("query `{}` again in {files:?}", shortened(name, 40));
+                let expected = "another name for each query of the test files, since scores find their rows by name";
+                return Err(Refusal::new("data.folds", found, expected).into());
+            }
+            rows.append(&data);
         }
         Ok(rows)
+    }
+
+    /// Returns the files of all sets and folds, and every other path in the section.
+    ///
+    /// # Errors
+    /// Returns a [`DataError`] if the folder of folds cannot be read.
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>, DataError> {
+        let folds = self.folds.iter().map(|folder| discover(folder)).collect::<Result<Vec<_>, _>>()?.concat();
+        let of_folds = folds.into_iter().flat_map(|fold| [fold.train, fold.validation, fold.test].concat());
+        Ok(self.clone().paths_mut().map(|(_, path)| path.clone()).chain(of_folds).collect())
     }
 
     /// Returns the test files of each fold, in the order of the folders or parts.

@@ -113,15 +113,18 @@ impl Splits {
         warnings.iter().for_each(|(fold, warning)| listener(fold, warning));
     }
 
-    /// Returns the rows of the data as given, to which the test queries of all splits belong.
+    /// Returns the rows of the data as given, to which the test queries of all splits belong. `data` is the section that
+    /// was split.
     ///
     /// # Errors
-    /// Returns a [`DataError`] if a file of folds cannot be read.
-    pub(super) fn rows(&self) -> Result<Rows, DataError> {
-        match &self.source {
-            Source::Files { data, .. } => data.rows_of_folds(),
-            Source::Queries { whole, .. } => Ok(Rows::of(whole)),
-            Source::One(split) => Ok(split.test.as_ref().map(Rows::of).unwrap_or_default()),
+    /// Returns a [`DataError`] if a file cannot be read, or if test queries of two folds have the same name.
+    pub(super) fn rows(&self, data: &DataConfig) -> Result<Rows, DataError> {
+        match (&self.source, &data.split) {
+            (Source::Files { .. }, _) => data.rows_of_folds(),
+            (Source::Queries { whole, .. }, _) => Ok(Rows::of(whole)),
+            // The sets of the split have lost the order of the file.
+            (Source::One(_), Some(split)) => data.read_keyed(&split.by).map(|(whole, ..)| Rows::of(&whole)),
+            (Source::One(split), None) => Ok(split.test.as_ref().map(Rows::of).unwrap_or_default()),
         }
     }
 

@@ -82,6 +82,69 @@ fn scores_out_of_fold_are_a_teacher() {
 }
 
 #[test]
+fn scores_of_folds_need_a_name_for_each_query() {
+    let bench = bench();
+    fs::create_dir(bench.path("parts")).unwrap();
+    for part in 1..=3 {
+        let rows = format!("0 qid:1 1:{part}1\n1 qid:1 1:{part}2\n");
+        bench.write(&format!("parts/S{part}.txt"), &rows);
+    }
+    let folds = ["--set", "data={folds=\"parts\"}", "--set", "cv={}", "--out", "parts-cv"];
+    let message = bench.refused(&[&["cv", "trees.toml", "--scores", "s.csv"][..], &folds].concat());
+    assert!(message.contains("data.folds = query `1` again in ["), "{message}");
+    bench.write("rows.txt", "1\n2\n3\n4\n5\n6\n");
+    let taught = ["--set", "data.teacher=rows.txt"];
+    let message = bench.refused(&[&["cv", "student.toml"][..], &folds, &taught].concat());
+    assert!(message.contains("S2.txt\"]: expected another name for each query of the test files"), "{message}");
+    assert!(!bench.path("parts-cv").exists(), "nothing was fitted");
+    bench.output(
+        &[&["cv", "trees.toml", "--set", "learner={kind=\"regression\"}", "--set", "loss="][..], &folds].concat(),
+    );
+}
+
+#[test]
+fn scores_of_a_split_have_the_rows_of_its_file() {
+    let bench = bench();
+    let data = "data={train=[\"data.txt\"], split={shares=[0.5, 0.25, 0.25]}}";
+    bench.output(&["cv", "trees.toml", "--set", data, "--set", "cv={}", "--no-out"]);
+    bench.output(&["cv", "trees.toml", "--set", data, "--set", "cv={}", "--out", "cv", "--scores", "t.csv"]);
+    let lines = text(&bench, "data.txt");
+    let queries: Vec<&str> = lines.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
+    let table = text(&bench, "t.csv");
+    assert!(table.lines().count() > 1);
+    for row in table.lines().skip(1) {
+        let cells: Vec<&str> = row.split(',').collect();
+        let number: usize = cells[2].parse().unwrap();
+        assert_eq!(queries[number - 1], format!("qid:{}", cells[0]), "{row}");
+    }
+}
+
+#[test]
+fn a_file_of_scores_that_cannot_be_written_is_refused_before_any_fit() {
+    let bench = bench();
+    bench.write("blank.csv", "label,query,f\n0,a b,1\n1,a b,2\n0,c,1\n1,c,2\n0,d,1\n1,d,2\n");
+    fs::create_dir(bench.path("parts")).unwrap();
+    (1..=3).for_each(|part| {
+        drop(bench.write(&format!("parts/S{part}.csv"), &format!("label,query,f\n0,{part},1\n1,{part},2\n")))
+    });
+    for (scores, data, expected) in [
+        ("results/s.csv", "data.train=[\"data.txt\"]", "--scores results/s.csv: found no folder results, expected one"),
+        ("s.run", "data.train=[\"blank.csv\"]", "a name without blanks"),
+        (
+            "parts/S2.csv",
+            "data={folds=\"parts\"}",
+            "--scores parts/S2.csv: expected a different file: this one is read",
+        ),
+    ] {
+        let cv = if data.contains("folds") { "cv={}" } else { "cv.split=3" };
+        let args = ["cv", "trees.toml", "--set", data, "--set", cv, "--out", "cv", "--scores", scores];
+        let message = bench.refused(&args);
+        assert!(message.contains(expected), "{message}");
+        assert!(!bench.path("cv").exists(), "nothing was fitted");
+    }
+}
+
+#[test]
 fn a_ranker_teaches_the_data_on_which_it_was_trained() {
     let bench = bench();
     let data = text(&bench, "data.txt");

@@ -21,7 +21,7 @@ use burn_rank::workbench::{ScoreRow, atomic_file, write_scores_as};
 use super::jobs::{Job, JobResult, Pass};
 use super::{CrossValidationOptions, KEPT, PlannedFits, RANKERS, SCORES, kept_file};
 use crate::experiment::config::{Document, Experiment};
-use crate::experiment::error::{ExperimentError, OutputError};
+use crate::experiment::error::{ExperimentError, OutputError, to_io};
 use crate::experiment::folder::{CONFIG, RANKER, REPORT};
 use crate::experiment::record::{CrossValidationReport, Report, over_seeds};
 use crate::experiment::split::Split;
@@ -40,7 +40,7 @@ impl PlannedFits<'_> {
         if !options.keep.needs_rankers() {
             return Ok(());
         }
-        let mut fold_scores = options.scores.map(|_| self.splits.rows()).transpose()?.map(FoldScores::new);
+        let mut fold_scores = self.rows.as_ref().map(|rows| FoldScores { rows, found: BTreeMap::new() });
         // A repeated fit may measure differently on a GPU, and another point may be selected.
         let rankers = loop {
             let chosen = self.chosen(results);
@@ -78,7 +78,7 @@ impl PlannedFits<'_> {
                 folder.write_with(&name, |mut file| match ending {
                     RANKERS => file.write_all(&ranker.to_bytes()),
                     SCORES => scores.iter().try_for_each(|score| writeln!(file, "{score}")),
-                    _ => write_run(&mut file, test, &scores, &tag).map_err(as_io),
+                    _ => write_run(&mut file, test, &scores, &tag).map_err(to_io),
                 })?;
             }
         }
@@ -115,8 +115,8 @@ pub(crate) fn format_of(path: &Path) -> Result<&'static str, Refusal> {
 
 /// The scores of all test documents, by the row of the data. Each query is scored by the selected fits that had it in
 /// their test part, so no score comes from a fit that has seen its query.
-struct FoldScores {
-    rows: Rows,
+struct FoldScores<'a> {
+    rows: &'a Rows,
     found: BTreeMap<usize, Scored>,
 }
 
@@ -131,12 +131,7 @@ struct Scored {
     seeds: usize,
 }
 
-impl FoldScores {
-    /// Creates an empty table for these rows.
-    fn new(rows: Rows) -> Self {
-        Self { rows, found: BTreeMap::new() }
-    }
-
+impl FoldScores<'_> {
     /// Adds the scores of one fit for the test queries of its fold.
     ///
     /// # Errors
@@ -168,8 +163,8 @@ impl FoldScores {
         let fill = |mut out: &mut dyn Write| match format {
             "csv" => self.write_text(out, ','),
             "tsv" => self.write_text(out, '\t'),
-            "run" => self.run().and_then(|(data, scores)| write_run(&mut out, &data, &scores, tag)).map_err(as_io),
-            format => write_scores_as(format, &self.table(), out).map_err(as_io),
+            "run" => self.run().and_then(|(data, scores)| write_run(&mut out, &data, &scores, tag)).map_err(to_io),
+            format => write_scores_as(format, &self.table(), out).map_err(to_io),
         };
         Ok(atomic_file::write_with(path, fill).map_err(OutputError::unwritable(path))?)
     }
@@ -222,14 +217,6 @@ fn quoted(text: &str, separator: char) -> String {
     match text.contains([separator, '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_owned(),
-    }
-}
-
-/// Returns the I/O error inside an error. The caller adds the name of the file.
-fn as_io(error: DataError) -> io::Error {
-    match error {
-        DataError::Io { source, .. } => source,
-        error => io::Error::other(error),
     }
 }
 

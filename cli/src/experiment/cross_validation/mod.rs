@@ -28,6 +28,7 @@ use super::folder::OutputFolder;
 use super::record::CrossValidationReport;
 use super::refit::Chosen;
 use super::splits::{SplitContents, Splits};
+use super::teacher::Rows;
 
 /// The events of a cross-validation, which come from several threads at once.
 #[derive(Debug, Clone, Copy)]
@@ -68,8 +69,8 @@ pub struct Keep {
     pub scores: bool,
     /// Whether to keep the ranked test queries as a TREC run.
     pub runs: bool,
-    /// Whether each fit saves its ranker for the file of all test scores, which is no kept file itself.
-    pub fold_scores: bool,
+    /// The format of the file of all test scores, for which each fit saves its ranker. It is no kept file itself.
+    pub fold_scores: Option<&'static str>,
 }
 
 /// The endings of the names of kept files.
@@ -89,7 +90,7 @@ impl Keep {
 
     /// Returns whether each fit saves its ranker.
     pub fn needs_rankers(self) -> bool {
-        self.any() || self.fold_scores
+        self.any() || self.fold_scores.is_some()
     }
 
     /// Returns the endings of the files to keep.
@@ -156,6 +157,8 @@ pub struct CrossValidationOptions<'a> {
 pub struct PlannedFits<'a> {
     config: &'a Experiment,
     splits: Splits,
+    /// The rows of the data, for a file of all test scores.
+    rows: Option<Rows>,
     /// The facts about each split: fold number, statistics, hashes and test queries.
     contents: Vec<SplitContents>,
     /// The settings to try in each split: either the grid points or the split's own trials. All splits have the same
@@ -198,7 +201,7 @@ impl<'a> PlannedFits<'a> {
         let chosen = chosen.filter(|_| contents.iter().any(|of| of.data.validation.is_none()));
         let empty = empty.caution("test", &config.measure.convention);
         chosen.iter().chain(&empty).for_each(|warning| progress(JobEvent::Warning("all folds", warning)));
-        if keep.runs {
+        if keep.runs || keep.fold_scores == Some("run") {
             contents.iter().flat_map(|of| &of.test_queries).try_for_each(|query| check_query(query))?;
         }
         let candidates = match &config.search {
@@ -214,7 +217,8 @@ impl<'a> PlannedFits<'a> {
             return Err(Refusal::new(key, found, "a validation set to select on").into());
         }
         let rungs = of_first.first().map(|trial| trial.config.rungs()).unwrap_or_default();
-        Ok(Self { config, splits, contents, candidates, rungs, seeds })
+        let rows = keep.fold_scores.map(|_| splits.rows(&config.data)).transpose()?;
+        Ok(Self { config, splits, rows, contents, candidates, rungs, seeds })
     }
 
     /// Returns the fold and the hashes of the data of each split.

@@ -157,7 +157,7 @@ mod tests {
         let files = whole.chain(RunKind::Text.results().iter().copied()).map(str::to_owned);
         let of_job = [RESULT, STATE, LOG, RANKER].map(|name| format!("{JOBS}/fold1-seed1-0123456789ab/{name}"));
         let of_member = [STATE, LOG].map(|name| format!("{MEMBER}12/{name}"));
-        let kept = Keep { rankers: true, scores: true, runs: true, fold_scores: false }.files(2, 17);
+        let kept = Keep { rankers: true, scores: true, runs: true, fold_scores: None }.files(2, 17);
         for path in files.chain(of_job).chain(of_member).chain(kept) {
             assert!(is_file_of_run(&path), "{path}");
         }
