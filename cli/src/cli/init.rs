@@ -13,8 +13,9 @@ use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
 use clap::Args;
 
 use super::check::{Set, read, sets};
-use super::{Failure, Result, bail, input, terminal};
+use super::{Failure, Result, bail, files, input, terminal};
 use crate::experiment::proposal::{self, Choice, Labels, Seen, Source};
+use crate::experiment::{ConfigError, Document, Experiment};
 use crate::page::indented;
 
 /// Arguments of `init`.
@@ -66,6 +67,10 @@ impl InitArgs {
             let message = "found no training query with two labels, expected at least one: there is nothing to learn";
             bail!("{}: {message}", self.data[0].display());
         }
+        let document = Document::parse(&path, text.clone(), &[])?;
+        if let Err(ConfigError { message, .. }) = Experiment::from_document(&document) {
+            bail!("--read: the configuration would be refused, so leave the option out and change the file: {message}");
+        }
         let command = command(&seen, &path);
         let text = seen.configuration(&command);
         if to_output {
@@ -74,7 +79,9 @@ impl InitArgs {
             return Ok(());
         }
         let created = OpenOptions::new().write(true).create_new(true).open(&path);
-        let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
+        // Half a file would be in the way of the next command.
+        let written =
+            created.and_then(|mut file| file.write_all(text.as_bytes()).inspect_err(|_| drop(fs::remove_file(&path))));
         written.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&path),
             _ => Failure::unwritable(error).context(format!("{}: cannot write", path.display())),
@@ -93,9 +100,7 @@ impl InitArgs {
 
     /// Returns the name of the configuration file, derived from the name of the data.
     fn name(&self) -> PathBuf {
-        let path = &self.data[0];
-        let path = path.canonicalize().unwrap_or_else(|_| path.clone());
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = files::last_name(&self.data[0]);
         let stem = name.split('.').find(|part| !part.is_empty()).unwrap_or("ranker");
         PathBuf::from(format!("{stem}.toml"))
     }

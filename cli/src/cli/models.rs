@@ -12,7 +12,7 @@ use burn_rank::workbench::registry::{LEARNERS, LOSSES};
 use burn_rank::workbench::{Cell, CellCost, FAMILIES};
 use clap::{Args, Subcommand};
 
-use super::{Result, input};
+use super::{Result, files, input};
 use crate::experiment::linear_weights;
 use crate::page::{Table, indented};
 
@@ -142,7 +142,8 @@ impl ModelsArgs {
             });
             return Ok(writeln!(out, "{record}")?);
         }
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = path.file_stem().filter(|_| !path.is_dir()).map(|stem| stem.to_string_lossy().into_owned());
+        let name = stem.unwrap_or_else(|| files::last_name(path));
         write!(out, "{}", ranker.card(&name))?;
         if let Some(weights) = weights {
             let mut order: Vec<usize> = (0..weights.len()).collect();
