@@ -47,8 +47,9 @@ impl Outputs {
     /// Returns an error if it is another file of the command.
     pub fn add(&mut self, option: &'static str, path: &Path) -> Result {
         input::not_over(option, path, &self.read, "is read")?;
+        let whole = |path: &Path| std::path::absolute(path).ok();
         for (other, written) in &self.written {
-            if written == path {
+            if whole(written) == whole(path) {
                 let expected = format!("expected a different file from {other}");
                 return Err(Failure::input(format!("{option} {}: {expected}", path.display())));
             }

@@ -22,7 +22,7 @@ use crate::page::Table;
 pub struct ImportanceArgs {
     /// A saved ranker, or the folder of a `train` run
     model: PathBuf,
-    /// LETOR files with labels; `-` is standard input
+    /// LETOR text or tables with labels; `-` is standard input
     #[arg(required = true)]
     data: Vec<PathBuf>,
     /// The measure

@@ -56,9 +56,7 @@ impl InitArgs {
         }
         let path = self.out.clone().unwrap_or_else(|| self.name());
         let to_output = is_standard_stream(&path);
-        if to_output && self.json {
-            bail!("--json: found --out -, expected a file: standard output can hold only one of the two");
-        }
+        input::not_beside_json(self.json, "--out", &path)?;
         if !to_output && path.symlink_metadata().is_ok() {
             return Err(exists(&path));
         }
@@ -67,12 +65,12 @@ impl InitArgs {
             let message = "found no training query with two labels, expected at least one: there is nothing to learn";
             bail!("{}: {message}", self.data[0].display());
         }
+        let command = command(&seen, &path);
+        let text = seen.configuration(&command);
         let document = Document::parse(&path, text.clone(), &[])?;
         if let Err(ConfigError { message, .. }) = Experiment::from_document(&document) {
             bail!("--read: the configuration would be refused, so leave the option out and change the file: {message}");
         }
-        let command = command(&seen, &path);
-        let text = seen.configuration(&command);
         if to_output {
             write!(out, "{text}")?;
             summary(&seen).iter().for_each(|line| terminal::say(format_args!("{line}")));
@@ -109,10 +107,10 @@ impl InitArgs {
     fn look(&self, out: &Path) -> Result<Seen> {
         let (source, sets) = self.source(out)?;
         let (mut train, mut relevant, mut missing, mut istellas) = (None, 0, 0, false);
+        let (mut seen, mut overlaps) = (HashSet::new(), false);
         let (mut widths, mut names, mut labels, mut folds) = (Vec::new(), Vec::new(), Vec::new(), None);
         let sets: Vec<_> = sets.iter().enumerate().filter(|(_, set)| !set.files.is_empty()).collect();
         let is_cut = sets.len() == 1 && matches!(source, Source::Files { .. });
-        let (mut seen, mut overlaps) = (HashSet::new(), false);
         for (at, Set { files, .. }) in sets {
             let (data, number) = read(&self.reading, files, &names)?;
             istellas |= number;
@@ -130,18 +128,18 @@ impl InitArgs {
                 folds = is_cut.then(|| proposal::folds(&data, &labels)).flatten();
                 names = data.feature_names;
             }
+            overlaps |= data.query_ids.into_iter().any(|query| !seen.insert(query));
         }
         labels.sort_by(f32::total_cmp);
         let train = train.ok_or_else(|| Failure::input("init: found no training file, expected one"))?;
-            overlaps |= data.query_ids.into_iter().any(|query| !seen.insert(query));
         let mut keys = self.reading.keys()?;
         if istellas {
             keys.insert("missing_value".to_string(), Value::from(1.797e308));
         }
+        let joins = !overlaps || matches!(source, Source::Folds(..)) || read(&self.reading, &self.data, &names).is_ok();
         let differs = widths.iter().any(|width| *width != train.features);
         let features = widths.into_iter().max().filter(|_| differs);
         Ok(Seen { source, train, relevant, labels, folds, joins, missing, features, read: keys })
-        let joins = !overlaps || matches!(source, Source::Folds(..)) || read(&self.reading, &self.data, &names).is_ok();
     }
 
     /// Returns how the configuration refers to the data. Also returns the training, validation and test sets to

@@ -20,7 +20,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use toml::de::DeTable;
 
-use super::{ExecutionArgs, Failure, Result, bail, during, open_device, terminal};
+use super::{ExecutionArgs, Failure, Result, bail, during, ensure, open_device, terminal};
 use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
 
 /// While a command reads a memory-mapped file, at most this much of the file stays in memory.
@@ -259,6 +259,13 @@ pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str
     if file.is_some() && others.iter().any(|other| whole(other.as_ref()) == file) {
         bail!("{flag} {}: expected a different file: this one {what}", out.display());
     }
+    Ok(())
+}
+
+/// Rejects JSON on standard output next to another output there, which `option` names.
+pub fn not_beside_json(json: bool, option: &str, path: &Path) -> Result {
+    let words = "expected a file: standard output can hold only one of the two";
+    ensure!(!json || !is_standard_stream(path), "--json: found {option} -, {words}");
     Ok(())
 }
 

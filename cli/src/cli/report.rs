@@ -60,6 +60,7 @@ impl ReportArgs {
     }
 
     fn table_of_runs(self, out: &mut dyn Write) -> Result {
+        self.out.iter().try_for_each(|path| input::not_beside_json(self.json, "--out", path))?;
         let (mut runs, mut notes) = (Vec::new(), Vec::new());
         for folder in &self.runs {
             put_right(folder)?;

@@ -291,7 +291,17 @@ c\\_d & \\textbf{0.8333} & \\textbf{0.8770} \\\\
     assert_eq!(svg.matches("<circle").count(), 6);
     assert!(svg.contains("mrr: c_d \u{2212} a"), "{svg}");
     let message = bench.refused(&[&compare[..], &["--latex", "x", "--svg", "x"]].concat());
-    assert_eq!(message, "error: --svg x: expected a different file: this one is written\n");
+    assert_eq!(message, "error: --svg x: expected a different file from --latex\n");
+    let message = bench.refused(&[&compare[..], &["--latex", "x", "--svg", "./x"]].concat());
+    assert_eq!(message, "error: --svg ./x: expected a different file from --latex\n");
+    // Files that belong together are written together.
+    let message = bench.refused(&[&compare[..], &["--latex", "new.tex", "--svg", "none/x.svg"]].concat());
+    assert!(message.contains("none/x.svg: cannot write") && !bench.path("new.tex").exists(), "{message}");
+    for option in ["--html", "--latex", "--svg"] {
+        let message = bench.refused(&[&compare[..], &["--json", option, "-"]].concat());
+        let expected = "expected a file: standard output can hold only one of the two";
+        assert_eq!(message, format!("error: --json: found {option} -, {expected}\n"));
+    }
 }
 
 #[test]

@@ -161,6 +161,8 @@ fn a_table_of_runs_is_chosen_and_sorted() {
     assert!(message.contains("did you mean `seconds`?"), "{message}");
     let message = refused(&["--out", "runs/default/report.json"]);
     assert!(message.contains("is a file of the run"), "{message}");
+    let message = refused(&["--json", "--out", "-"]);
+    assert!(message.contains("--json: found --out -, expected a file: standard output can hold only one"), "{message}");
 }
 
 #[test]

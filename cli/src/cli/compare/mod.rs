@@ -12,7 +12,6 @@ use burn_rank::data::RankingDataset;
 use burn_rank::json::{Map, Value};
 use burn_rank::measure::Evaluation;
 use burn_rank::measure::significance::{Comparison, ComparisonConfig};
-use burn_rank::workbench::atomic_file;
 use burn_rank::workbench::dataset::document_name;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::significance::compare_all_telling;
@@ -20,8 +19,9 @@ use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
 use burn_rank::workbench::trec_eval::TrecDocuments;
 use clap::{Args, value_parser};
 
-use super::{JudgingArgs, Result, Work, bail, input};
-use crate::experiment::{OutputError, put_right};
+use super::files::{self, Outputs};
+use super::{JudgingArgs, Result, Work, input};
+use crate::experiment::put_right;
 use crate::number;
 use crate::page::{Cell, Table, indented, measured};
 use crate::report::{
@@ -33,8 +33,8 @@ use crate::report::{
 #[derive(Debug, Args)]
 #[command(after_long_help = include_str!("../texts/compare.txt").trim_ascii_end())]
 pub struct CompareArgs {
-    /// Two or more systems, followed by the LETOR file on which they are compared. With --qrels: only TREC runs, two or
-    /// more. With neither a LETOR file nor --qrels: the folders of two or more finished runs
+    /// Two or more systems, followed by the LETOR text or table on which they are compared. With --qrels: only TREC
+    /// runs, two or more. With neither: the folders of two or more finished runs
     #[arg(required = true, value_name = "SYSTEM")]
     files: Vec<PathBuf>,
     /// File with TREC relevance judgments; if it is given, the systems must be TREC runs
@@ -84,16 +84,13 @@ impl CompareArgs {
         config.check()?;
         self.files.iter().try_for_each(|path| put_right(path))?;
         let outputs = [("--html", &self.html), ("--latex", &self.latex), ("--svg", &self.svg)];
-        let outputs: Vec<(&str, &PathBuf)> =
+        let outputs: Vec<(&'static str, &PathBuf)> =
             outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?))).collect();
-        let read: Vec<&PathBuf> = self.files.iter().chain(&self.qrels).collect();
-        for (at, (option, path)) in outputs.iter().enumerate() {
-            if outputs[..at].iter().any(|(_, written)| written == path) {
-                bail!("{option} {}: expected a different file: this one is written", path.display());
-            }
-            input::not_over(option, path, &read, "is read")?;
+        let mut of_command = Outputs::of_reading(self.files.iter().chain(&self.qrels))?;
+        for (option, path) in &outputs {
+            input::not_beside_json(self.json, option, path)?;
+            of_command.add(option, path)?;
         }
-        input::once(read)?;
         let systems = self.scoring.execution.scope(|| self.systems())?;
         let (measures, count) = (systems.evaluations[0].means.len(), systems.evaluations.len());
         let work = Work::of("resamples", measures * (count * (count - 1) / 2) * 2 * config.resamples);
@@ -105,7 +102,7 @@ impl CompareArgs {
         let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
         drop(work);
         let report = report(&systems, pairs, config);
-        let (mut written, mut shown) = (Vec::new(), None);
+        let (mut written, mut pending, mut shown) = (Vec::new(), Vec::new(), None);
         let rankings =
             |query: usize, system: usize| systems.rankings.as_ref()?.of(query, &systems.queries[query], system);
         for (option, path) in outputs {
@@ -118,10 +115,10 @@ impl CompareArgs {
                 shown = Some(text);
                 continue;
             }
-            atomic_file::write(path, text.as_bytes())
-                .map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
+            pending.push(files::prepare(path, |file| file.write_all(text.as_bytes()))?);
             written.push(path.display().to_string());
         }
+        files::commit(pending)?;
         if let Some(text) = shown {
             return Ok(out.write_all(text.as_bytes())?);
         }

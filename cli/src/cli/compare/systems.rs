@@ -40,7 +40,7 @@ impl CompareArgs {
 }
 
 impl Systems {
-    /// Evaluates rankers and score files on one LETOR file. The rankers may come from burn-rank or from other systems.
+    /// Evaluates rankers and score files on one data file. The rankers may come from burn-rank or from other systems.
     fn from_scores(args: &CompareArgs, systems: &[PathBuf], data: &Path) -> Result<Self> {
         let measures = input::measures(&args.measures, MEASURES)?;
         let device = args.scoring.device()?;
