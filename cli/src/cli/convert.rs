@@ -65,10 +65,10 @@ impl ConvertArgs {
             bail!("{place}: expected a name that ends in {names} for {what} {from}");
         }
         let data = self.reading.read(std::slice::from_ref(&self.from), None)?;
-        let has_more =
-            !(data.query_weights.is_empty() && data.document_weights.is_empty() && data.positions.is_empty());
-        if format.is_none() && has_more {
-            let expected = "a name that ends in .arrow or .parquet: text keeps weights and positions in separate files";
+        let has_weights = !(data.query_weights.is_empty() && data.document_weights.is_empty());
+        if format.is_none() && (has_weights || !data.positions.is_empty() || !data.teacher.is_empty()) {
+            let expected = "a name that ends in .arrow or .parquet: text keeps weights, positions and a teacher's scores \
+                in separate files";
             bail!("{place}: expected {expected}");
         }
         let counts = [(data.queries(), "query"), (data.documents(), "document"), (data.feature_count, "feature")];

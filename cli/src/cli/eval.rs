@@ -95,8 +95,9 @@ fn evaluate_scored(args: &EvalArgs, out: &mut dyn Write) -> Result {
     let refuse = |refusal: Refusal| Failure::input(format!("--queries: {}", refusal.message()));
     let asked = args.queries.as_deref().map(queries_asked).transpose().map_err(refuse)?;
     let usage = "expected MODEL DATA, --scores FILE DATA, or --qrels FILE --run FILE";
-    let (data, scored) = &args.scoring.scored(args.scores.as_deref(), &args.files, usage)?;
     let measures = input::measures(&args.measures, MEASURES)?;
+    let named = args.convention.as_deref().map(input::convention).transpose()?;
+    let (data, scored) = &args.scoring.scored(args.scores.as_deref(), &args.files, usage)?;
     if args.compare_conventions {
         let rows = Convention::PRESETS.iter().map(|preset| {
             let convention = preset.convention();
@@ -105,8 +106,7 @@ fn evaluate_scored(args: &EvalArgs, out: &mut dyn Write) -> Result {
         });
         return conventions(&measures, rows, args.json, out);
     }
-    let own = || scored.convention.clone().unwrap_or_default();
-    let convention = input::convention_or(args.convention.as_deref(), own)?;
+    let convention = named.or_else(|| scored.convention.clone()).unwrap_or_default();
     let evaluation = during("measuring", || evaluate(&scored.rankings(data, &convention), &measures, &convention))?;
     let queries = data.query_ids.iter().map(String::as_str).collect();
     let (measure, values) = (&evaluation.means[0].0, &evaluation.per_query[0]);

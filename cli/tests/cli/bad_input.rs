@@ -115,6 +115,10 @@ fn unknown_measures_and_conventions_are_refused() {
     let eval = ["eval", "--scores", "scores.txt", "data.txt"];
     contains(&bench.refused(&[&eval[..], &["-m", "ndgc@10"]].concat()), &["ndgc", "ndcg"]);
     contains(&bench.refused(&[&eval[..], &["-c", "leter"]].concat()), &["leter", "letor"]);
+    // Before anything is read.
+    let eval = ["eval", "--scores", "absent.txt", "absent.txt"];
+    contains(&bench.refused(&[&eval[..], &["-m", "ndgc@10"]].concat()), &["ndgc", "ndcg"]);
+    contains(&bench.refused(&[&eval[..], &["-c", "leter"]].concat()), &["leter", "letor"]);
 }
 
 #[test]

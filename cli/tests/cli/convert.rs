@@ -74,6 +74,21 @@ fn what_a_format_cannot_hold_is_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn text_does_not_lose_what_it_keeps_in_other_files() {
+    let bench = Bench::default();
+    bench.write("taught.csv", "label,query,f,t,w,p\n0,a,1,0.5,1,1\n1,a,2,0.25,2,2\n");
+    for read in ["columns.teacher=t", "columns.weight=w", "columns.position=p"] {
+        let others: Vec<&str> = ["t", "w", "p"].into_iter().filter(|name| !read.ends_with(name)).collect();
+        let drop = format!("columns.drop={others:?}");
+        let message = bench.refused(&["convert", "taught.csv", "out.txt", "--read", read, "--read", &drop]);
+        let expected = "text keeps weights, positions and a teacher's scores in separate files";
+        assert!(message.contains(expected), "{read}: {message}");
+        assert!(!bench.path("out.txt").exists());
+    }
+    bench.output(&["convert", "taught.csv", "out.txt", "--read", "columns.drop=[\"t\", \"w\", \"p\"]"]);
+}
+
+#[test]
 fn trees_are_written_for_every_system_that_serves_them() {
     let bench = trained("", TREES, "none");
     for (out, format, begins, what) in [
