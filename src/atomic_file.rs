@@ -12,7 +12,7 @@ const PARTIAL: [&str; 2] = [".burn-rank-", ".partial"];
 
 /// Lets `fill` write a temporary file in the folder of `path`, syncs the file, and renames it to `path`.
 ///
-/// If `path` is a link, the file that it points to is replaced. If `path` names something other than a regular file (a
+/// If `path` is a link, the file that it points to is replaced or created. If `path` names something other than a regular file (a
 /// device, a pipe, `/dev/stdout`), `fill` writes to it directly. A rename would put a regular file in its place.
 ///
 /// # Errors
@@ -27,7 +27,9 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
 /// # Errors
 /// Returns the same errors as [`write_with`].
 pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Option<Pending>> {
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    // A link to a file that does not exist yet has no canonical path.
+    let linked = || fs::read_link(path).map(|target| path.with_file_name("").join(target));
+    let path = &fs::canonicalize(path).or_else(|_| linked()).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder")),
         Ok(there) if !there.is_file() => {
