@@ -172,7 +172,8 @@ pub(super) fn is_by_rows(path: &Path) -> bool {
 fn of_lines(path: &Path, rows: &Rows) -> Result<Vec<f32>, DataError> {
     let text = std::fs::read_to_string(path).map_err(|error| refuse(path, error.to_string()))?;
     let mut scores = Vec::with_capacity(rows.count());
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
+    for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let score = line.trim().parse::<f32>().ok().filter(|score| score.is_finite());
         scores.push(score.ok_or_else(|| {
             let (column, found) = (line.len() - line.trim_start().len() + 1, shortened(line.trim(), 40));
@@ -262,7 +263,10 @@ mod tests {
 
     #[test]
     fn rows_meet_their_documents() {
-        assert_eq!(taught("t.txt", "0.5\n-1\n\n2\n3\n").unwrap(), [0.5, -1.0, 2.0, 3.0]);
+        for mark in ["", "\u{feff}"] {
+            let text = format!("{mark}0.5\n-1\n\n2\n3\n");
+            assert_eq!(taught("t.txt", &text).unwrap(), [0.5, -1.0, 2.0, 3.0]);
+        }
         let table = "query,document,row,fold,score\nb,,4,1,-2\na,,1,2,0.5\na,,2,2,\na,,3,2,1.5\n";
         let found = taught("t.csv", table).unwrap();
         assert_eq!((found[0], found[1].is_nan(), found[2], found[3]), (0.5, true, 1.5, -2.0));

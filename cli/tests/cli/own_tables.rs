@@ -319,6 +319,27 @@ fn cross_validation_splits_by_group_and_by_time() {
 }
 
 #[test]
+fn a_cell_that_is_no_time_is_named_and_not_the_first_of_its_column() {
+    let bench = Bench::default();
+    bench.write(
+        "run.toml",
+        "data = { train = [\"t.csv\"], split = { by = { time = \"day\" } } }\nlearner = { kind = \"regression\" }\n",
+    );
+    let table = |first: &str, odd: &str| {
+        let row =
+            |query: usize| format!("0,q{query},{first},1\n1,q{query},{},2\n", if query == 7 { odd } else { first });
+        format!("label,query,day,f\n{}", (0..12).map(row).collect::<String>())
+    };
+    for (first, odd) in [("1714559400", "x"), ("1714559400", "2024-05-01"), ("2024-05-01", "x"), ("2024-05-01", "17")] {
+        bench.write("t.csv", &table(first, odd));
+        let message = bench.refused(&["train", "run.toml", "--out", "run"]);
+        let expected =
+            format!("t.csv: row 16, column `day`: found {odd}, expected a number, a date or a time (ISO 8601)");
+        assert!(message.replace('`', "").contains(&expected.replace('`', "")), "{message}");
+    }
+}
+
+#[test]
 fn splits_that_cannot_be_made_are_refused() {
     let bench = split_bench("{}");
     for (command, set, expected) in [

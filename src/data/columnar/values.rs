@@ -182,9 +182,9 @@ pub(super) fn times(column: &dyn Array) -> Result<(Float64Array, bool), ArrowErr
     }
     let texts = texts(column)?;
     let read = |text: Option<&str>| text?.trim().parse::<f64>().ok();
-    let numbers: Float64Array = texts.iter().map(read).collect();
-    if numbers.null_count() == texts.null_count() {
-        return Ok((numbers, false));
+    // The first value says what the column holds, so that a later value that does not fit is the one at fault.
+    if texts.iter().flatten().next().is_none_or(|first| read(Some(first)).is_some()) {
+        return Ok((texts.iter().map(read).collect(), false));
     }
     Ok((texts.iter().map(|text| Some(moment(text?.trim())? as f64)).collect(), true))
 }
