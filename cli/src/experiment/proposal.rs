@@ -236,7 +236,7 @@ impl Seen {
         let of_columns = |(key, _): &(String, Value)| key.starts_with("columns.");
         let (columns, mut read): (Map, Map) = self.read.clone().into_iter().partition(of_columns);
         // That missing values are kept is the default of `init`, and not what every learner takes.
-        read.retain(|key, value| key != "missing" || *value != Value::from("keep"));
+        read.retain(|key, value| key != "missing" || *value != "keep");
         if self.missing > 0 {
             read.entry("missing".to_string()).or_insert(Value::from("indicator"));
         }
