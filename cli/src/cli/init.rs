@@ -221,6 +221,9 @@ fn summary(seen: &Seen) -> Vec<String> {
         line("missing values", &missing),
         line("sets", &indented(&seen.sets(), WORDS)),
     ];
+    if !seen.joins {
+        lines.push(line("", "two files have a query of one name, so --refit cannot join them"));
+    }
     if let Source::Files { train, validation, test } = &seen.source
         && train.len() + validation.len() + test.len() > 1
     {

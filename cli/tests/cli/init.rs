@@ -322,7 +322,9 @@ fn a_refit_is_proposed_where_the_files_can_be_joined() {
     bench.write("train.txt", &text(30));
     bench.write("test.txt", &text(9));
     let next = |summary: String| summary.lines().last().unwrap().to_owned();
-    let proposed = next(bench.output(&["init", "train.txt", "test.txt"]));
+    let summary = bench.output(&["init", "train.txt", "test.txt"]);
+    contains_all(&summary, &["two files have a query of one name, so --refit cannot join them"]);
+    let proposed = next(summary);
     assert!(proposed.ends_with("burn-rank cv train.toml"), "{proposed}");
     bench.output(&["cv", "train.toml", "--set", "learner.epochs=1", "--out", "cv"]);
     bench.write("test.txt", &text(9).replace("qid:", "qid:t"));
