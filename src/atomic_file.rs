@@ -12,8 +12,9 @@ const PARTIAL: [&str; 2] = [".burn-rank-", ".partial"];
 
 /// Lets `fill` write a temporary file in the folder of `path`, syncs the file, and renames it to `path`.
 ///
-/// If `path` is a link, the file that it points to is replaced or created. If `path` names something other than a regular file (a
-/// device, a pipe, `/dev/stdout`), `fill` writes to it directly. A rename would put a regular file in its place.
+/// If `path` is a link, the file that it points to is replaced or created. If `path` names something other than a
+/// regular file (a device, a pipe, `/dev/stdout`), `fill` writes to it directly. A rename would put a regular file in
+/// its place.
 ///
 /// # Errors
 /// Returns any error from `fill` or from the file system; an existing file is then unchanged.

@@ -35,7 +35,8 @@ pub struct PredictArgs {
     /// their sum is the document's score
     #[arg(long, conflicts_with_all = ["run_id", "qrels"])]
     contributions: bool,
-    /// LETOR text or tables whose mean score is the baseline of the contributions, such as the training data [default: DATA]
+    /// LETOR text or tables whose mean score is the baseline of the contributions, such as the training data
+    /// [default: DATA]
     #[arg(long, value_name = "FILE", requires = "contributions")]
     background: Vec<PathBuf>,
     /// Begin with a line of names: each feature, and `expected` for the mean background score

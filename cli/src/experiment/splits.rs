@@ -113,8 +113,8 @@ impl Splits {
         warnings.iter().for_each(|(fold, warning)| listener(fold, warning));
     }
 
-    /// Returns the rows of the data as given, to which the test queries of all splits belong. `data` is the section that
-    /// was split.
+    /// Returns the rows of the data as given, to which the test queries of all splits belong. `data` is the section
+    /// that was split.
     ///
     /// # Errors
     /// Returns a [`DataError`] if a file cannot be read, or if test queries of two folds have the same name.

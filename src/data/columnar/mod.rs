@@ -25,8 +25,8 @@
 //!
 //! A CSV file has a header and columns separated by commas. Fields that contain commas or line breaks are enclosed in
 //! double quotes (`"`). The columns of a TSV file are separated by tabs. CSV and TSV files may be compressed with gzip.
-//! An empty field, `nan`, `null`, `none`, `NA` or `N/A` is a missing value; `true` is 1, and `false` is 0. A query `1.0`
-//! is the query `1`, and no other decimal number is the identifier of a query.
+//! An empty field, `nan`, `null`, `none`, `NA` or `N/A` is a missing value; `true` is 1, and `false` is 0. A query
+//! `1.0` is the query `1`, and no other decimal number is the identifier of a query.
 //!
 //! Features stay in the file ([`Features`](super::Features)) if the file is an uncompressed Arrow file and the only
 //! file of the set. To stay in the file, features must be lists of 32-bit floats without nulls, with consecutive rows

@@ -33,8 +33,8 @@ pub(crate) fn start_gains(learner: &'static str, data: &RankingDataset, loss: &d
     gains(learner, data, &start_gain(loss), ", from which the fit starts: lower the labels")
 }
 
-/// Returns document weights that add up to 1/2 over the relevant documents and to 1/2 over all other documents, if there
-/// are any of either kind.
+/// Returns document weights that add up to 1/2 over the relevant documents and to 1/2 over all other documents, if
+/// there are any of either kind.
 pub fn balanced_weights(data: &RankingDataset) -> Vec<f64> {
     let relevant = data.labels.iter().filter(|&&label| label >= 1.0).count();
     let others = data.documents() - relevant;

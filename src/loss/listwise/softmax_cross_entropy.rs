@@ -1,8 +1,8 @@
 //! Softmax cross entropy, with the labels as the target distribution over the documents of a query.
 //!
 //! The loss is `-sum_i y_i log softmax(s / temperature)_i`; with `normalize`, the labels are divided by their sum. With
-//! `gumbel_samples = S > 0`, the loss of the scores `s_i + g_i` is averaged over `S` draws of standard Gumbel noise `g`.
-//! In each draw, the noise orders the documents like a sample from the Plackett-Luce model. See Bruch et
+//! `gumbel_samples = S > 0`, the loss of the scores `s_i + g_i` is averaged over `S` draws of standard Gumbel noise
+//! `g`. In each draw, the noise orders the documents like a sample from the Plackett-Luce model. See Bruch et
 //! al., A stochastic treatment of learning to rank scoring functions, section 4, and Bruch et al., An analysis of the
 //! softmax cross entropy loss for learning to rank, equation 5.
 //!
