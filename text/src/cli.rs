@@ -165,11 +165,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     end(done, &mut *out)
 }
 
-/// A file that cannot be written and a gradient that cannot be computed are no fault of the input.
+/// A file that cannot be written, a gradient that cannot be computed and a loss that diverges are no fault of the input.
 fn failure(error: TextError) -> Failure {
     match error {
         TextError::Unwritable { .. } => Failure::unwritable(error),
-        TextError::Gradient(_) => Failure::work(error),
+        TextError::Gradient(_) | TextError::Diverged { .. } => Failure::work(error),
         error => error.into(),
     }
 }
@@ -391,7 +391,7 @@ impl MineArgs {
         let towers = self.model.reranker(&folder, model, device)?;
         let corpus = match self.lists.is_dir() {
             true => Corpus::from_beir(&self.lists, &self.qrels)?,
-            false => Corpus::from_lists(read(&[Source::Lines(self.lists.clone())])?),
+            false => Corpus::from_lists(read(&[Source::Lines(self.lists.clone())])?).map_err(TextError::from)?,
         };
         let work = Work::of("reading texts", corpus.documents.len() + corpus.queries.len());
         let lists = mine(&towers, &corpus, &options, |done| work.done(done))?;

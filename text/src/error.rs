@@ -54,6 +54,14 @@ pub enum TextError {
     /// The lists of a step are not valid.
     #[error(transparent)]
     Segments(#[from] SegmentsError),
+    /// The training diverges.
+    #[error("epoch {epoch}: the loss is {loss}; lower learner.learning_rate, or bound gradients with learner.clip")]
+    Diverged {
+        /// The epoch, from 1.
+        epoch: usize,
+        /// The loss of a step.
+        loss: f64,
+    },
     /// A gradient cannot be computed.
     #[error(transparent)]
     Gradient(#[from] CachedBackwardError),

@@ -22,6 +22,9 @@ use crate::weights::{Weights, to_bytes};
 pub const WEIGHTS: &str = "model.safetensors";
 const CONFIG: &str = "config.json";
 const TOKENIZER: &str = "tokenizer.json";
+/// The parts of a model of sentence-transformers, and how it makes one vector of those of the tokens.
+const MODULES: &str = "modules.json";
+const POOLING: &str = "1_Pooling/config.json";
 /// The key of `config.json` for what only this package reads.
 const OWN: &str = "burn_rank";
 /// Files about words that are copied where they are.
@@ -94,10 +97,11 @@ impl ModelFolder {
         &self.config
     }
 
-    /// The hash of weights and configuration.
+    /// The hash of weights, configuration and tokenizer.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         hash.update(&self.bytes);
+        hash.update(fs::read(self.path.join(TOKENIZER)).unwrap_or_default());
         hash.update(json!(self.fields).to_string());
         hexadecimal(&hash.finalize())
     }
@@ -132,13 +136,30 @@ impl ModelFolder {
     /// Loads two towers; `scale` is by default the scale of the training, or else [`SCALE`].
     ///
     /// # Errors
-    /// Returns an error that names the weights that are missing, left over, or of another shape or type.
+    /// Returns an error that names the weights that are missing, left over, or of another shape or type. Also returns
+    /// one for a model of sentence-transformers that takes something other than the mean of its tokens.
     pub fn towers(&self, scale: Option<f64>, device: &Device) -> Result<Loaded<Towers>, TextError> {
+        self.check_mean()?;
         let scale = scale.or(self.own.as_ref().map(|own| own.scale)).unwrap_or(SCALE);
         let weights = self.weights()?;
         let bert = Bert::new(&self.config, weights.has("pooler.dense.weight"), device);
         let (model, new) = weights.into_module(Towers::new(bert, scale), &[], device)?;
         Ok(Loaded { model, new })
+    }
+
+    /// Checks that a model of sentence-transformers takes the mean of its tokens as the vector of a text.
+    fn check_mean(&self) -> Result<(), TextError> {
+        let read = |name: &str| fs::read_to_string(self.path.join(name)).unwrap_or_default();
+        let pooling: Map = serde_json::from_str(&read(POOLING)).unwrap_or_default();
+        let is_other = |(key, value): &(&String, &Value)| match key.as_str() {
+            "pooling_mode" => value.as_str() != Some("mean"),
+            "pooling_mode_mean_tokens" => false,
+            key => key.starts_with("pooling_mode_") && value.as_bool() == Some(true),
+        };
+        let pooling = pooling.iter().find(is_other).map(|(key, value)| (POOLING, format!("{key} = {value}")));
+        let dense = read(MODULES).contains(".Dense\"").then(|| (MODULES, "a dense layer".to_string()));
+        let Some((file, found)) = pooling.or(dense) else { return Ok(()) };
+        Err(TextError::model(&self.path.join(file), format!("found {found}, expected the mean of the tokens alone")))
     }
 
     /// Loads a cross-encoder. A pooler or a head that the file lacks is made anew.
@@ -185,7 +206,7 @@ impl ModelFolder {
                 module(1, "1_Pooling", "Pooling"),
                 module(2, "2_Normalize", "Normalize"),
             ];
-            write_json("modules.json", json!(modules))?;
+            write_json(MODULES, json!(modules))?;
             write_json("sentence_bert_config.json", json!({"max_seq_length": max_tokens, "do_lower_case": false}))?;
             let pooling = folder.join("1_Pooling");
             fs::create_dir_all(&pooling).map_err(TextError::unwritable(&pooling))?;
@@ -196,7 +217,7 @@ impl ModelFolder {
                 "pooling_mode_max_tokens": false,
                 "pooling_mode_mean_sqrt_len_tokens": false,
             });
-            write_json("1_Pooling/config.json", mean)?;
+            write_json(POOLING, mean)?;
         }
         // Last: a folder with weights is whole.
         let merged = model.valid().materialize();

@@ -39,7 +39,8 @@ pub struct LearnerConfig {
     /// Trains adapters in place of the encoder's weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lora: Option<LoraConfig>,
-    /// Lets towers rank all documents of a step for each query, of which its own relevant ones are relevant.
+    /// Lets towers rank all documents of a step for each query. The first relevant document of its list is relevant;
+    /// the others of the list, and copies in other lists, are left out.
     pub in_batch: bool,
     /// Beginnings of names of weights that stay as they are, such as `embeddings` or `encoder.layer.0`.
     pub freeze: Vec<String>,

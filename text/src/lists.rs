@@ -59,6 +59,11 @@ impl TokenLists {
         self.documents[list].len()
     }
 
+    /// The words of each document of a list, by their numbers.
+    pub(crate) fn texts(&self, list: usize) -> impl Iterator<Item = &[u32]> {
+        self.documents[list].iter().map(Tokens::ids)
+    }
+
     /// The number of tokens of all lists, without padding.
     pub fn tokens(&self) -> usize {
         self.queries.iter().chain(self.documents.iter().flatten()).map(|text| text.ids().len()).sum()

@@ -55,18 +55,26 @@ pub struct Corpus {
 
 impl Corpus {
     /// Takes the documents of all lists together.
-    pub fn from_lists(lists: Vec<TextList>) -> Self {
-        let (mut documents, mut seen) = (Vec::new(), HashSet::new());
+    ///
+    /// # Errors
+    /// Returns a [`Refusal`] for an identifier with two texts, since a mined document is known by its identifier.
+    pub fn from_lists(lists: Vec<TextList>) -> Result<Self, Refusal> {
+        let (mut documents, mut seen) = (Vec::new(), HashMap::new());
         for document in lists.iter().flat_map(|list| &list.documents) {
-            if seen.insert(document.id.clone()) {
+            let text = *seen.entry(&document.id).or_insert_with(|| {
                 documents.push((document.id.clone(), document.text.clone()));
+                &document.text
+            });
+            if text != &document.text {
+                let found = format!("document `{}` with two texts", document.id);
+                return Err(Refusal::fault("", format!("found {found}, expected an identifier for each text")));
             }
         }
         let relevant = |mut list: TextList| {
             list.documents.retain(|document| document.relevance > 0.0);
             (!list.documents.is_empty()).then_some(list)
         };
-        Self { queries: lists.into_iter().filter_map(relevant).collect(), documents }
+        Ok(Self { queries: lists.into_iter().filter_map(relevant).collect(), documents })
     }
 
     /// Reads a folder of BEIR with the judgments of this name.

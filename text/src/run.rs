@@ -92,7 +92,9 @@ impl TextRun {
         let place = Place::Folder(out.to_path_buf());
         let run = Identity::new(RunKind::Text, &resolved);
         let claim = if overwrite { Claim::Overwrite } else { Claim::New };
-        or_again(OutputFolder::check(&place, &run, claim), || OutputFolder::check(&place, &run, Claim::Overwrite))?;
+        or_again(out, OutputFolder::check(&place, &run, claim), || {
+            OutputFolder::check(&place, &run, Claim::Overwrite)
+        })?;
         let mut sets = Vec::new();
         for (name, sources) in config.data.sets() {
             sets.push((name, data::read(sources)?));
@@ -100,7 +102,7 @@ impl TextRun {
         let hashes = sets.iter().map(|(_, lists)| data::hash(lists)).chain([model.hash()]);
         let run = run.on(hashes.collect::<Vec<_>>());
         let open = |claim| OutputFolder::open(&place, &run, &resolved, claim);
-        let folder = or_again(open(claim), || open(Claim::Overwrite))?;
+        let folder = or_again(out, open(claim), || open(Claim::Overwrite))?;
         Ok(Self { begun, config, kind, folder, model, tokenizer, sets, device })
     }
 
@@ -314,13 +316,15 @@ fn cautions(texts: &Texts) -> Vec<String> {
     cautions.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words).collect()
 }
 
-/// A run that was killed left nothing that could go on, so the folder begins anew.
+/// A run that was killed in its own folder left nothing that could go on, so the folder begins anew. One that was to
+/// take the place of another run does so only with `--overwrite`.
 fn or_again<T>(
+    home: &Path,
     opened: Result<T, OutputError>,
     again: impl FnOnce() -> Result<T, OutputError>,
 ) -> Result<T, OutputError> {
     match opened {
-        Err(OutputError::Unfinished { .. }) => again(),
+        Err(OutputError::Unfinished { path }) if path == home => again(),
         opened => opened,
     }
 }

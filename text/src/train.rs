@@ -149,6 +149,9 @@ pub fn train<S: TextScorer, E: From<TextError>>(
                 gradients(&model, &step, batch, training, seed_for(training.seed, "step", done as u64))?;
             model = optimizer.step(rate, model, gradients);
             let loss = loss.into_scalar::<f64>();
+            if !loss.is_finite() {
+                return Err(TextError::Diverged { epoch, loss }.into());
+            }
             (sum, lists) = (sum + loss * batch.len() as f64, lists + batch.len());
             (done, tokens, spent) = (done + 1, tokens + step.tokens, spent + begun.elapsed());
             (training.tell)(Event::Step { done, epoch, loss, tokens_per_second: speed(tokens, spent) });
@@ -352,20 +355,24 @@ fn backward<S: TextScorer>(
     Ok((value.detach(), gradients))
 }
 
-/// The rows of the relevant documents of each list among the documents of a step. A document that several lists have is
-/// relevant in each of its rows.
+/// The rows of the relevant documents of each list among the documents of a step, those of the list first. A text that
+/// several lists have is relevant in each of its rows.
 fn positives(set: &TextSet, batch: &[usize]) -> Vec<Vec<usize>> {
-    let documents: Vec<usize> = batch.iter().flat_map(|&list| set.dataset.range(list)).collect();
-    let mut rows_of: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (row, &document) in documents.iter().enumerate() {
-        rows_of.entry(&set.dataset.document_ids[document]).or_default().push(row);
-    }
+    let texts: Vec<&[u32]> = batch.iter().flat_map(|&list| set.tokens.texts(list)).collect();
+    let mut rows_of: HashMap<&[u32], Vec<usize>> = HashMap::new();
+    texts.iter().enumerate().for_each(|(row, text)| rows_of.entry(text).or_default().push(row));
+    let mut start = 0;
     let of_list = |&list: &usize| {
-        let relevant = set.dataset.range(list).filter(|&document| set.dataset.labels[document] >= 1.0);
-        let mut rows: Vec<usize> =
-            relevant.flat_map(|document| rows_of[set.dataset.document_ids[document].as_str()].clone()).collect();
-        rows.sort_unstable();
-        rows.dedup();
+        let labels = set.dataset.query_labels(list);
+        let relevant = labels.iter().zip(start..).filter(|(label, _)| **label >= 1.0).map(|(_, row)| row);
+        let mut rows: Vec<usize> = relevant.collect();
+        let copies: Vec<usize> = rows.iter().flat_map(|&row| rows_of[texts[row]].clone()).collect();
+        copies.into_iter().for_each(|row| {
+            if !rows.contains(&row) {
+                rows.push(row)
+            }
+        });
+        start += labels.len();
         rows
     };
     batch.iter().map(of_list).collect()

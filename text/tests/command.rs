@@ -141,7 +141,7 @@ fn what_lies_below_the_top_keeps_its_order() {
     assert_eq!(of_first, ["d0-3", "d0-1", "d0-0", "d0-2"]);
     fs::write(home.path("first.run"), "other Q0 d0-3 1 9 t\n").unwrap();
     let error = home.refused(&arguments);
-    assert!(error.contains("first.run: found no query of the lists, expected some such as `q0`"), "{error}");
+    assert!(error.contains("first.run: found no query of the lists, expected some such as q0"), "{error}");
     fs::write(home.path("blank.jsonl"), home.text("validation.jsonl").replacen("\"q0\"", "\"q 0\"", 1)).unwrap();
     let error = home.refused(&["rerank", "model", "blank.jsonl", "--kind", "towers", "--out", "blank.run"]);
     assert!(error.contains("query identifier"), "{error}");
@@ -149,6 +149,15 @@ fn what_lies_below_the_top_keeps_its_order() {
     assert!(error.contains("--out validation.jsonl: expected a different file"), "{error}");
     let error = home.refused(&["rerank", "model", "validation.jsonl", "--out", "x.run"]);
     assert!(error.contains("kind: model has no head"), "{error}");
+    let towers = ["rerank", "model", "validation.jsonl", "--kind", "towers", "--out", "x.run"];
+    fs::create_dir(home.path("model/1_Pooling")).unwrap();
+    fs::write(home.path("model/1_Pooling/config.json"), r#"{"pooling_mode_cls_token": true}"#).unwrap();
+    let error = home.refused(&towers);
+    assert!(error.contains("found pooling_mode_cls_token = true, expected the mean of the tokens alone"), "{error}");
+    fs::remove_dir_all(home.path("model/1_Pooling")).unwrap();
+    fs::write(home.path("model/modules.json"), r#"[{"type": "sentence_transformers.models.Dense"}]"#).unwrap();
+    let error = home.refused(&towers);
+    assert!(error.contains("modules.json: found a dense layer"), "{error}");
     let error = home.refused(&["rerank", "model", "validation.jsonl", "--kind", "cross_encoder", "--out", "x.run"]);
     assert!(error.contains("classifier.weight, classifier.bias, expected a trained head"), "{error}");
 }
