@@ -164,6 +164,9 @@ class RankingEstimator(BaseEstimator):
         elif validation is not None:
             if len(validation) != 3:
                 raise ValueError(f"validation: found {len(validation)} parts, expected (X, y, query_sizes)")
+            own = _names(validation[0])
+            if own is not None and data.names is not None and list(own) != list(data.names):
+                raise ValueError(f"validation: found columns {list(own)}, expected {list(data.names)}, as in fit")
             of_validation = _features(validation[0])
             given = _sizes(len(of_validation), None, validation[2], None)
             held_out = (of_validation, _labels(validation[1]), given, None, None, None)
@@ -183,6 +186,8 @@ class RankingEstimator(BaseEstimator):
         if facts["importance"] is not None:
             gain = np.asarray(facts["importance"]["gain"])
             self.feature_importances_ = gain / gain.sum() if gain.sum() > 0 else gain
+        elif hasattr(self, "feature_importances_"):
+            del self.feature_importances_
         return self
 
     def _documents(
@@ -226,7 +231,9 @@ class RankingEstimator(BaseEstimator):
         query_sizes: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> NDArray[np.float32]:
-        """Returns one score per document; higher is better. Only scorers of whole lists use the queries.
+        """Returns one score per document; higher is better.
+
+        Scorers of whole lists and the normalizer ``query_min_max`` use the queries; others do not need them.
 
         With ``columns``, the columns of a frame are found by name, in any order, and other columns are not read. Without
         ``columns``, ``X`` has the features of :meth:`fit` in the same order.
