@@ -99,7 +99,7 @@ impl ClickModel {
     ///
     /// # Errors
     /// Returns the same errors as [`check`](ClickModel::check). Returns [`DataError::Inconsistent`] if the numbers of
-    /// scores and documents differ, if a score is NaN, or if there is no click at all.
+    /// scores and documents differ, if a score is NaN, if a label is 1024 or above, or if there is no click at all.
     pub fn sessions(&self, data: &RankingDataset, scores: &[f32]) -> Result<Clicks, DataError> {
         self.check()?;
         if scores.len() != data.documents() {
@@ -109,6 +109,13 @@ impl ClickModel {
             return Err(inconsistent(format!("the score of document {}", document + 1), "NaN", "a number"));
         }
         let highest = data.labels.iter().copied().fold(0.0, f32::max);
+        if highest >= 1024.0 {
+            return Err(inconsistent(
+                "highest label",
+                highest,
+                "a grade below 1024, of which 2 to the power is a number",
+            ));
+        }
         self.ask_memory(data, scores, highest)?;
         let (mut kept, mut numbers) = (Vec::new(), Vec::new());
         let (mut labels, mut weights, mut positions) = (Vec::new(), Vec::new(), Vec::new());

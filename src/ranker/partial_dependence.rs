@@ -74,6 +74,14 @@ impl TreeEnsemble {
                 }
                 match arrays.feature[node] {
                     LEAF => sums[reaching].iter_mut().for_each(|sum| *sum += arrays.value[node]),
+                    split if split == feature && arrays.zero_missing.binary_search(&(node as u32)).is_ok() => {
+                        // The values that count as missing lie between others.
+                        let mut row = row.to_vec();
+                        waiting.extend(reaching.map(|at| {
+                            row[feature as usize] = values[at];
+                            (self.child(node, &row), at..at + 1)
+                        }));
+                    }
                     split if split == feature => {
                         let left = values[reaching.clone()].partition_point(|&value| value <= arrays.threshold[node]);
                         let middle = reaching.start + left;
@@ -135,7 +143,12 @@ mod tests {
         let documents: Vec<f32> = (0..3 * 150).map(|_| drawn(&mut random)).collect();
         // In no order, twice, missing, on a threshold, beyond all.
         let values = [2.5, 0.0, 4.0, f32::NAN, 2.5, -1e30, 1.5, f32::MAX];
-        for feature in 0..3 {
+        // Zero is missing at every other split of the second ensemble.
+        let mut arrays = serde_json::to_value(&trees).unwrap();
+        let splits = (0..trees.arrays().feature.len()).step_by(2).filter(|&node| trees.arrays().feature[node] != LEAF);
+        arrays["zero_missing"] = splits.collect();
+        let zero_missing: TreeEnsemble = serde_json::from_value(arrays).unwrap();
+        for (trees, feature) in [&trees, &zero_missing].into_iter().flat_map(|of| (0..3).map(move |at| (of, at))) {
             let found = trees.partial_dependence(&documents, feature, &values);
             for (&value, found) in values.iter().zip(found) {
                 let mut replaced = documents.clone();

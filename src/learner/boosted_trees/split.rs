@@ -132,18 +132,22 @@ impl Worth<'_> {
         value.clamp(bounds.low, bounds.high)
     }
 
-    /// Returns the merit of a leaf whose value is not bounded.
+    /// Returns the merit of a leaf whose value is not bounded. A leaf without curvature has none.
     #[inline(always)]
     fn merit(&self, sums: Sums) -> f64 {
         let (gradient, curvature) = self.shrunk(sums);
-        gradient * gradient / curvature
+        if curvature > f64::MIN_POSITIVE { gradient * gradient / curvature } else { 0.0 }
     }
 
     /// Returns the sum of the merits of two leaves without bounds, with a single division.
     #[inline(always)]
     fn merits(&self, left: Sums, right: Sums) -> f64 {
-        let ((left, left_curvature), (right, right_curvature)) = (self.shrunk(left), self.shrunk(right));
-        (left * left * right_curvature + right * right * left_curvature) / (left_curvature * right_curvature)
+        let ((of_left, left_curvature), (of_right, right_curvature)) = (self.shrunk(left), self.shrunk(right));
+        if left_curvature.min(right_curvature) <= f64::MIN_POSITIVE {
+            return self.merit(left) + self.merit(right);
+        }
+        (of_left * of_left * right_curvature + of_right * of_right * left_curvature)
+            / (left_curvature * right_curvature)
     }
 
     /// Returns the merit of a leaf that has the given sums and the given value.

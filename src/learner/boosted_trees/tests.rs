@@ -637,7 +637,8 @@ fn a_teacher_and_single_documents_are_learned_without_two_labels_in_a_query() {
     data.labels.fill(0.0);
     let found = fit_spec(&small(), &LossSpec::new("teacher_kl"), &data).model.predict(&data, &Device::flex());
     assert!(found[2] > found[3] && found[3] > found[1], "{found:?}");
-    let (one, zero): (&[(f32, &[f32])], &[(f32, &[f32])]) = (&[(1.0, &[1.0])], &[(0.0, &[0.0])]);
+    let one: &[(f32, &[f32])] = &[(1.0, &[1.0])];
+    let zero: &[(f32, &[f32])] = &[(0.0, &[0.0])];
     let data = dataset(1, &[one, zero, one, zero]);
     let loss = LossSpec::new("binary_cross_entropy");
     let config = BoostedTreesConfig { min_documents: 1, ..small() };

@@ -720,7 +720,8 @@ fn a_teacher_and_single_documents_are_learned_without_two_labels_in_a_query() {
     let teacher = first(&train);
     let weights = linear("teacher_kl", &train.with_teacher(teacher).unwrap(), &validation);
     assert!(weights[1..].iter().all(|weight| weight.abs() < weights[0]), "{weights:?}");
-    let (one, zero): (&[(f32, &[f32])], &[(f32, &[f32])]) = (&[(1.0, &[1.0])], &[(0.0, &[-1.0])]);
+    let one: &[(f32, &[f32])] = &[(1.0, &[1.0])];
+    let zero: &[(f32, &[f32])] = &[(0.0, &[-1.0])];
     let [train, validation] = [testing::dataset(1, &[one, zero]), testing::dataset(1, &[&[one[0], zero[0]]])];
     assert!(linear("binary_cross_entropy", &train, &validation)[0] > 0.0);
 }

@@ -70,12 +70,16 @@ pub(super) fn trees_of(ranker: &Ranker) -> Result<&TreeEnsemble, String> {
     if ranker.normalizer().kind() == NormalizerKind::QueryMinMax {
         return refuse_normalizer(ranker, "a normalizer that treats each document separately");
     }
-    check_normalized_zeros(trees, ranker.normalizer())?;
+    check_normalizer(trees, ranker.normalizer())?;
     Ok(trees)
 }
 
-/// Rejects splits that treat 0 as missing, for trees with a normalizer.
-pub(super) fn check_normalized_zeros(trees: &TreeEnsemble, normalizer: &Normalizer) -> Result<(), String> {
+/// Rejects splits that treat 0 as missing, for trees with a normalizer. Also rejects a normalizer that fills missing
+/// values, since trees compare a feature with a threshold and make no column of their own.
+pub(super) fn check_normalizer(trees: &TreeEnsemble, normalizer: &Normalizer) -> Result<(), String> {
+    if normalizer.fills_missing() {
+        return Err("trees behind missing values that are filled: expected trees that take them as they are".into());
+    }
     match normalizer.kind() {
         NormalizerKind::None => Ok(()),
         _ => check_zeros(trees, ", where there is a normalizer"),

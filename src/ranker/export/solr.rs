@@ -8,7 +8,7 @@
 //! each feature. Features are identified by name, or by `feature_1` and so on if the ranker has no names.
 
 use super::entry::{ExportEntry, Linear, is_linear, is_trees};
-use super::raw_trees::{feature_names, quoted, raw_trees};
+use super::raw_trees::{RawTree, feature_names, quoted, raw_trees};
 use crate::ranker::artifact::Ranker;
 
 pub(super) const ENTRY: ExportEntry = ExportEntry {
@@ -33,8 +33,11 @@ const NEIGHBORS: usize = 4;
 
 fn trees(ranker: &Ranker) -> Result<Vec<u8>, String> {
     let names: Vec<String> = feature_names(ranker).iter().map(|name| quoted(name)).collect();
-    let mut trees = Vec::new();
-    for tree in raw_trees(ranker)? {
+    let (mut trees, mut raw) = (Vec::new(), raw_trees(ranker)?);
+    if raw.is_empty() {
+        raw.push(RawTree::zero());
+    }
+    for tree in raw {
         tree.check_missing()?;
         let mut unreachable = None;
         let root = tree.nested(

@@ -64,7 +64,8 @@ fn run(setting: &Setting) -> Result<Findings> {
     let limits = cases().filter_map(|(case, of)| limit(of, &series.fitted(case), generated));
     let claims = limits
         .chain(generated.then(|| lemma_2(&series)))
-        .chain(cases().filter_map(|(case, of)| no_limit(of, &series.spread(case))))
+        // One size shows no change.
+        .chain(cases().filter(|_| sizes.len() > 1).filter_map(|(case, of)| no_limit(of, &series.spread(case))))
         .chain(cases().filter_map(|(case, of)| distinguishable(of, &series, case)))
         .collect();
     let origin = match &pooled {

@@ -5,7 +5,7 @@
 //! document separately is folded into the thresholds, so a document reaches the same leaf as in this crate. The
 //! normalizer `query_min_max` becomes part of the graph.
 
-use super::super::raw_trees::{RawTree, check_normalized_zeros};
+use super::super::raw_trees::{RawTree, check_normalizer};
 use super::graph::Value;
 use super::messages::Attribute;
 use super::normalizer;
@@ -25,7 +25,7 @@ pub(super) fn tree_scores<'g>(
         NormalizerKind::QueryMinMax => (normalizer::normalized(fitted, features, true), &none),
         _ => (features, fitted),
     };
-    check_normalized_zeros(trees, fitted)?;
+    check_normalizer(trees, fitted)?;
     let x = without_zeros(trees, x)?;
     let roots = trees.arrays().roots.iter();
     let mut raw: Vec<RawTree> =
