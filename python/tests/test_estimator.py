@@ -96,7 +96,7 @@ REFUSED = {
     "learner": (RankingEstimator("boosted_tree"), "did you mean `boosted_trees`?"),
     "parameter": (RankingEstimator({"kind": "boosted_trees", "leafs": 3}), "did you mean `leaves`?"),
     "loss": (RankingEstimator(loss="aprox_ndcg"), "did you mean `approx_ndcg`?"),
-    "cut-off": (RankingEstimator(loss="ndcg@1O:approximate_positions"), 'k = "1O"'),
+    "cut-off": (RankingEstimator(loss="ndcg@1O:approximate_positions"), 'loss.k: found "1O"'),
     "loss that is not read": (RankingEstimator("regression", "list_net"), "does not read the section [loss]"),
     "normalizer": (RankingEstimator(normalizer="zscore"), "z_score"),
     "measure": (RankingEstimator(measure="ndgc"), "ndgc"),

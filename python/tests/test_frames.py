@@ -134,3 +134,21 @@ def test_frames_are_refused_by_column(frame, queries):
     lacking = {name: values for name, values in table(queries).items() if name != "c"}
     with pytest.raises(ValueError, match="found no column 'c', expected one of each feature of fit"):
         fitted.predict(frame(lacking))
+
+
+@BOTH
+def test_validation_without_names_of_columns_has_the_order_of_fit(frame, queries, held_out):
+    def features(X, names):
+        return frame({name: X[:, "abcde".index(name)].tolist() for name in names})
+
+    estimator = RankingEstimator(TREES)
+    other = (features(held_out.X, "bacde"), held_out.y, held_out.sizes)
+    with pytest.raises(ValueError, match="validation: found columns"):
+        estimator.fit(features(queries.X, "abcde"), queries.y, queries.sizes, validation=other)
+
+
+def test_importances_of_an_earlier_fit_are_gone(queries):
+    estimator = RankingEstimator(TREES).fit(queries.X, queries.y, queries.sizes)
+    assert len(estimator.feature_importances_) == 5
+    estimator.set_params(learner="regression").fit(queries.X, queries.y, queries.sizes)
+    assert not hasattr(estimator, "feature_importances_")
