@@ -58,8 +58,8 @@ impl Progress for Events {
     }
 }
 
-/// Runs `work` on a thread of its own, tells `tell` what it reports, and asks it to stop where `tell` raises or Ctrl-C
-/// is pressed. What was raised is raised again after the end of `work`; a second Ctrl-C does not wait for that.
+/// Runs `work` on a new thread and passes its reports to `tell`. If `tell` raises or Ctrl-C is pressed, `work` is asked
+/// to stop, and the exception is raised again when it has ended. A second Ctrl-C does not wait for the end.
 fn listen<R: Send + 'static>(
     py: Python<'_>,
     tell: &Bound<'_, PyAny>,

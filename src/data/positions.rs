@@ -12,8 +12,8 @@ use std::ops::Range;
 /// use burn_rank::data::Positions;
 ///
 /// let positions = Positions::new(["1", "2", "1"]);
-/// assert_eq!((positions.names(), positions.of_documents()), (&["1".to_string(), "2".to_string()][..], &[0, 1,
-/// 0][..]));
+/// assert_eq!(positions.names(), ["1", "2"]);
+/// assert_eq!(positions.of_documents(), [0, 1, 0]);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Positions {

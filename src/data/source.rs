@@ -255,8 +255,8 @@ fn damage(error: io::Error) -> io::Error {
 /// ```no_run
 /// use burn_rank::data::{Input, letor};
 ///
-/// let data = letor::read_from([Input::from_reader("standard input", std::io::stdin())],
-/// &letor::ReadOptions::default())?;
+/// let input = Input::from_reader("standard input", std::io::stdin());
+/// let data = letor::read_from([input], &letor::ReadOptions::default())?;
 /// # Ok::<(), burn_rank::data::DataError>(())
 /// ```
 pub struct Input {

@@ -162,8 +162,9 @@ impl Lists {
     /// let labels = Tensor::<2>::from_floats([[1.0, 0.0, 0.0]], &device);
     /// let teacher = Tensor::<2>::from_floats([[2.1, -0.3, 0.6]], &device);
     /// let lists = Lists::whole(scores.clone(), labels);
-    /// let loss = DistillationConfig::new().with_weight(2.0).init(ListNetConfig::new().init()?,
-    /// ListNetConfig::new().init()?)?; let both = loss.forward_lists(&lists.with_teacher(teacher), Reduction::Mean);
+    /// let list_net = ListNetConfig::new().init()?;
+    /// let loss = DistillationConfig::new().with_weight(2.0).init(list_net.clone(), list_net)?;
+    /// let both = loss.forward_lists(&lists.with_teacher(teacher), Reduction::Mean);
     /// assert!(scores.grad(&both.backward()).is_some());
     /// # Ok::<(), LossError>(())
     /// ```

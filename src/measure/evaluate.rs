@@ -176,7 +176,7 @@ impl Evaluator {
     #[track_caller]
     pub fn summary(&self, queries: &[&QueryValues]) -> Result<Evaluation, MeasureError> {
         let own = queries.iter().all(|query| query.values.len() == self.measures.len());
-        assert!(own, "values of queries: expected those of an evaluator with the same measures");
+        assert!(own, "values of queries: expected one for each measure of this evaluator");
         let of_measure = |m: usize| queries.iter().map(|query| query.values[m]).collect();
         let per_query = (0..self.measures.len()).map(of_measure).collect();
         self.evaluation(queries.len(), queries.iter().filter(|query| query.empty).count(), per_query)

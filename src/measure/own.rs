@@ -29,8 +29,13 @@ use super::ranking::{RankedList, Ranking};
 ///     }
 /// }
 ///
-/// let rankings = Rankings { scores: &[0.3, 0.2, 0.1, 0.0], labels: &[1.0, 0.0, 1.0, 0.0], offsets: &[0, 4],
-/// document_ids: &[] }; let measures = [Measure::own(UpperHalf), Measure::Ap(None)];
+/// let rankings = Rankings {
+///     scores: &[0.3, 0.2, 0.1, 0.0],
+///     labels: &[1.0, 0.0, 1.0, 0.0],
+///     offsets: &[0, 4],
+///     document_ids: &[],
+/// };
+/// let measures = [Measure::own(UpperHalf), Measure::Ap(None)];
 /// let found = evaluate(&rankings, &measures, &Convention::default())?;
 /// assert_eq!(found.means[0].1, 0.5);
 /// assert_eq!(found.means[0].0.to_string(), "upper_half");

@@ -23,8 +23,13 @@ impl TreeEnsemble {
     /// // The first feature leads to 0 or to a split by the second, which leads to 2 or 6.
     /// let leaf = u32::MAX;
     /// let trees: TreeEnsemble = serde_json::from_value(serde_json::json!({
-    ///     "feature_count": 2, "roots": [0], "feature": [0, leaf, 1, leaf, leaf], "threshold":
-    ///     [0.5, 0.0, 0.5, 0.0, 0.0], "left": [1, 0, 3, 0, 0], "right": [2, 0, 4, 0, 0], "value": [0.0, 0.0, 0.0, 2.0, 6.0],
+    ///     "feature_count": 2,
+    ///     "roots": [0],
+    ///     "feature": [0, leaf, 1, leaf, leaf],
+    ///     "threshold": [0.5, 0.0, 0.5, 0.0, 0.0],
+    ///     "left": [1, 0, 3, 0, 0],
+    ///     "right": [2, 0, 4, 0, 0],
+    ///     "value": [0.0, 0.0, 0.0, 2.0, 6.0],
     /// }))?;
     /// // One of two documents has the second feature.
     /// assert_eq!(trees.partial_dependence(&[7.0, 0.0, 7.0, 1.0], 0, &[0.0, 1.0]), [0.0, 4.0]);

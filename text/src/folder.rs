@@ -22,8 +22,9 @@ use crate::weights::{Weights, to_bytes};
 pub const WEIGHTS: &str = "model.safetensors";
 const CONFIG: &str = "config.json";
 const TOKENIZER: &str = "tokenizer.json";
-/// The parts of a model of sentence-transformers, and how it makes one vector of those of the tokens.
+/// The parts of a model of sentence-transformers.
 const MODULES: &str = "modules.json";
+/// The way in which such a model makes the vector of a text from the vectors of its tokens.
 const POOLING: &str = "1_Pooling/config.json";
 /// The key of `config.json` for what only this package reads.
 const OWN: &str = "burn_rank";
@@ -159,7 +160,7 @@ impl ModelFolder {
         let pooling = pooling.iter().find(is_other).map(|(key, value)| (POOLING, format!("{key} = {value}")));
         let dense = read(MODULES).contains(".Dense\"").then(|| (MODULES, "a dense layer".to_string()));
         let Some((file, found)) = pooling.or(dense) else { return Ok(()) };
-        Err(TextError::model(&self.path.join(file), format!("found {found}, expected the mean of the tokens alone")))
+        Err(TextError::model(&self.path.join(file), format!("found {found}, expected only the mean of the tokens")))
     }
 
     /// Loads a cross-encoder. A pooler or a head that the file lacks is made anew.

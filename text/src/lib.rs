@@ -12,8 +12,10 @@
 //! let folder = ModelFolder::open("minilm")?;
 //! let towers = folder.towers(None, &device)?.model;
 //! let reranker = Reranker::new(&folder, towers, None, 4096, device)?;
-//! let document = |id: &str, text: &str| TextDocument { id: id.into(), text: text.into(), relevance: 0.0, score: None
-//! }; let list = TextList {
+//! let document = |id: &str, text: &str| {
+//!     TextDocument { id: id.into(), text: text.into(), relevance: 0.0, score: None }
+//! };
+//! let list = TextList {
 //!     id: "1".into(),
 //!     query: "how do plants eat".into(),
 //!     documents: vec![document("a", "Photosynthesis makes sugar of light."), document("b", "Plants are sold here.")],

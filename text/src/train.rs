@@ -355,8 +355,8 @@ fn backward<S: TextScorer>(
     Ok((value.detach(), gradients))
 }
 
-/// The rows of the relevant documents of each list among the documents of a step, those of the list first. A text that
-/// several lists have is relevant in each of its rows.
+/// The rows of the relevant documents of each list among the documents of a step. The rows of the list itself come
+/// first. A text that several lists have is relevant in each of its rows.
 fn positives(set: &TextSet, batch: &[usize]) -> Vec<Vec<usize>> {
     let texts: Vec<&[u32]> = batch.iter().flat_map(|&list| set.tokens.texts(list)).collect();
     let mut rows_of: HashMap<&[u32], Vec<usize>> = HashMap::new();
@@ -366,12 +366,11 @@ fn positives(set: &TextSet, batch: &[usize]) -> Vec<Vec<usize>> {
         let labels = set.dataset.query_labels(list);
         let relevant = labels.iter().zip(start..).filter(|(label, _)| **label >= 1.0).map(|(_, row)| row);
         let mut rows: Vec<usize> = relevant.collect();
-        let copies: Vec<usize> = rows.iter().flat_map(|&row| rows_of[texts[row]].clone()).collect();
-        copies.into_iter().for_each(|row| {
+        for row in rows.clone().into_iter().flat_map(|row| rows_of[texts[row]].clone()) {
             if !rows.contains(&row) {
-                rows.push(row)
+                rows.push(row);
             }
-        });
+        }
         start += labels.len();
         rows
     };

@@ -153,7 +153,7 @@ fn what_lies_below_the_top_keeps_its_order() {
     fs::create_dir(home.path("model/1_Pooling")).unwrap();
     fs::write(home.path("model/1_Pooling/config.json"), r#"{"pooling_mode_cls_token": true}"#).unwrap();
     let error = home.refused(&towers);
-    assert!(error.contains("found pooling_mode_cls_token = true, expected the mean of the tokens alone"), "{error}");
+    assert!(error.contains("found pooling_mode_cls_token = true, expected only the mean of the tokens"), "{error}");
     fs::remove_dir_all(home.path("model/1_Pooling")).unwrap();
     fs::write(home.path("model/modules.json"), r#"[{"type": "sentence_transformers.models.Dense"}]"#).unwrap();
     let error = home.refused(&towers);

@@ -126,7 +126,7 @@ fn frozen_weights_stay_and_all_others_change() {
     frozen.freeze = vec!["embeddings".into(), "encoder.layer.0".into()];
     let (model, ..) = tiny.train(tiny.towers(), &tiny.set(6, Kind::Towers), &loss, &frozen);
     let names = changed(&before, &tiny.saved(&model));
-    // A key's bias adds the same to all scores of a token, so its gradient is 0 but for rounding. Towers have no
+    // A key's bias adds the same to all scores of a token, so its gradient is 0, except for rounding. Towers have no
     // pooler.
     let expected = |name: &str| name.starts_with("encoder.layer.1.") && !name.ends_with("key.bias");
     assert!(names.iter().all(|name| name.starts_with("encoder.layer.1.")), "{names:?}");

@@ -18,7 +18,7 @@ pub(super) fn names<P: AsRef<Path>>(paths: &[P]) -> Vec<String> {
     lasts.iter().zip(paths).map(|(last, path)| last.clone().filter(is_unique).unwrap_or_else(|| whole(path))).collect()
 }
 
-/// Returns the last component of a path. For a path such as `.`, it is that of the folder for which the path stands.
+/// Returns the last component of a path. A path such as `.` gives the name of the folder for which it stands.
 pub(super) fn last_name(path: &Path) -> String {
     let whole = if path.file_name().is_none() { path.canonicalize().ok() } else { None };
     whole.as_deref().unwrap_or(path).file_name().unwrap_or_default().to_string_lossy().into_owned()

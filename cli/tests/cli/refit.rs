@@ -198,7 +198,7 @@ fn folds_that_number_their_queries_give_each_query_once() {
     }
     bench.output(&["cv", "a.toml", "--refit", "same"]);
     assert_eq!(read(&bench.path("same/report.json"))["data"]["train"]["statistics"]["queries"], 15);
-    // Each fold has data of its own.
+    // Each fold has other data.
     for fold in 1..=3 {
         for (at, set) in sets.iter().enumerate() {
             numbered(&bench, &format!("folds/Fold{fold}/{set}.txt"), 4, 10 * fold + at);

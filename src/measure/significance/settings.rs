@@ -91,12 +91,10 @@ impl ComparisonConfig {
 
 /// Checks that the level of a confidence interval is strictly between 0 and 1.
 pub(super) fn check_confidence(found: f64) -> Result<(), SignificanceError> {
-    match found > 0.0 && found < 1.0 {
-        true => Ok(()),
-        false => {
-            Err(SignificanceError::Parameter { parameter: "confidence", found, expected: "a number between 0 and 1" })
-        }
+    if found > 0.0 && found < 1.0 {
+        return Ok(());
     }
+    Err(SignificanceError::Parameter { parameter: "confidence", found, expected: "a number between 0 and 1" })
 }
 
 /// A callback that receives the number of newly drawn samples, on any thread.

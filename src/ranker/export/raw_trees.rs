@@ -75,7 +75,7 @@ pub(super) fn trees_of(ranker: &Ranker) -> Result<&TreeEnsemble, String> {
 }
 
 /// Rejects splits that treat 0 as missing, for trees with a normalizer. Also rejects a normalizer that fills missing
-/// values, since trees compare a feature with a threshold and make no column of their own.
+/// values, since trees compare features with thresholds and add no columns.
 pub(super) fn check_normalizer(trees: &TreeEnsemble, normalizer: &Normalizer) -> Result<(), String> {
     if normalizer.fills_missing() {
         return Err("trees behind missing values that are filled: expected trees that take them as they are".into());

@@ -59,8 +59,8 @@ impl Pairs<'_> {
     }
 
     /// Returns the largest errors of losses and gradients, over every 37th document. The error of a gradient is
-    /// relative to the largest gradient; that of a loss is relative to the loss or, if this is larger, to `least` times
-    /// the largest loss.
+    /// relative to the largest gradient. The error of a loss is relative to the loss or, if this is larger, to `least`
+    /// times the largest loss.
     pub fn errors(&self, losses: &[f32], gradients: &[f32], least: f64) -> [f64; 2] {
         let largest = |values: &[f32]| values.iter().fold(1e-30f64, |most, &value| most.max(f64::from(value.abs())));
         let (least, most) = (least * largest(losses), largest(gradients));
