@@ -57,7 +57,10 @@ pub mod atomic_file {
 /// Faults found in data.
 #[cfg(feature = "ranker")]
 pub mod check {
-    pub use crate::data::check::{Check, Finding, ISTELLA_MISSING, Kind, Level, Report, SetReport, no_feature_varies};
+    pub use crate::data::check::{
+        Check, Finding, ISTELLA_MISSING, Kind, Level, Report, SetReport, are_counted, document_hashes,
+        no_feature_varies,
+    };
 }
 
 /// The settings by which the command, tests and benches choose a path, and the primitives for benches and for the

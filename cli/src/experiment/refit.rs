@@ -1,14 +1,14 @@
 //! Refitting after a cross-validation: the best setting is trained again, on the queries of all folds together.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 
 use burn_rank::data::folds::Fold;
-use burn_rank::data::{Columns, DataError, RankingDataset};
+use burn_rank::data::{Columns, DataError};
 use burn_rank::json::Map;
 use burn_rank::ranker::Estimate;
 use burn_rank::refusal::Refusal;
+use burn_rank::workbench::check::{are_counted, document_hashes};
 use burn_rank::workbench::json::json;
 
 use super::config::{ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, SplitBy};
@@ -150,7 +150,7 @@ impl DataConfig {
     /// Returns the files of all folds that hold each query once. A query is known by its name and its documents. Where
     /// queries have only numbers, which differ between folds, it is known by its documents.
     fn files_of_all(&self, splits: &Splits, folds: &[Fold]) -> Result<Vec<PathBuf>, DataError> {
-        let (mut all, mut seen) = (self.train.clone(), HashMap::<u64, Vec<String>>::new());
+        let (mut all, mut seen) = (self.train.clone(), HashMap::<_, Vec<String>>::new());
         for (at, fold) in folds.iter().enumerate() {
             let files = [&fold.train, &fold.validation, &fold.test];
             if files.iter().all(|files| files.iter().all(|file| all.contains(file))) {
@@ -159,10 +159,11 @@ impl DataConfig {
             let Split { train, validation, test, .. } = splits.read(at, false)?;
             for (files, set) in files.into_iter().zip([Some(train), validation, test].into_iter().flatten()) {
                 let queries = set.queries();
-                let is_numbered = (1..=queries).zip(&set.query_ids).all(|(number, name)| number.to_string() == *name);
-                let hashes: Vec<u64> = (0..queries).map(|query| hash_of_documents(&set, query)).collect();
-                let is_known = |hash, name| seen.get(hash).is_some_and(|names| is_numbered || names.contains(name));
-                let known = hashes.iter().zip(&set.query_ids).filter(|(hash, name)| is_known(hash, name)).count();
+                let (is_numbered, hashes) = (are_counted(&set.query_ids), document_hashes(&set));
+                let of_query = |query| set.range(query).map(|at| (set.labels[at].to_bits(), hashes[at])).collect();
+                let documents: Vec<Vec<(u32, u64)>> = (0..queries).map(of_query).collect();
+                let is_known = |of, name| seen.get(of).is_some_and(|names| is_numbered || names.contains(name));
+                let known = documents.iter().zip(&set.query_ids).filter(|(of, name)| is_known(*of, name)).count();
                 if known > 0 && known < queries {
                     let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
                     let found = format!("{file}, {known} of whose {queries} queries are in earlier folds");
@@ -171,27 +172,14 @@ impl DataConfig {
                     return Err(Refusal::new("data.folds", found, expected).into());
                 }
                 if known == 0 {
-                    let new = hashes.into_iter().zip(set.query_ids);
-                    new.for_each(|(hash, name)| seen.entry(hash).or_default().push(name));
+                    let new = documents.into_iter().zip(set.query_ids);
+                    new.for_each(|(of, name)| seen.entry(of).or_default().push(name));
                     all.extend(files.iter().cloned());
                 }
             }
         }
         Ok(all)
     }
-}
-
-/// Returns a hash of the documents of a query: their labels, and their features except 0 and missing values, which
-/// lines may leave out at their end.
-fn hash_of_documents(data: &RankingDataset, query: usize) -> u64 {
-    let (query, mut hash) = (data.select(&[query]), DefaultHasher::new());
-    for (label, row) in query.labels.iter().zip(query.features.to_slice().chunks(data.feature_count.max(1))) {
-        hash.write_u32(label.to_bits());
-        for (feature, value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0 && !value.is_nan()) {
-            hash.write_u64((feature as u64) << 32 | u64::from(value.to_bits()));
-        }
-    }
-    hash.finish()
 }
 
 impl CrossValidation {

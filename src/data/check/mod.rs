@@ -84,7 +84,7 @@ impl Check {
             self.find(Level::Note, Kind::MissingValue, &set, self.called(&missing), words);
         }
         drop(survey);
-        let hashes = hashes(data);
+        let hashes = document_hashes(data);
         self.check_duplicates(&set, data, &hashes);
         self.check_overlap(&set, data, &hashes);
         self.sets.push(set);
@@ -380,15 +380,13 @@ fn constant(ranges: &[(f32, f32)], missing: &[usize], documents: usize) -> Vec<u
 const ROWS: usize = 64;
 
 /// Returns a hash of the features of each document. Equal values have the same hash, as do -0 and 0, and all missing
-/// values.
-fn hashes(data: &RankingDataset) -> Vec<u64> {
+/// values. Zeros at the end of a row do not count, since a file of sparse lines may end with an earlier feature.
+pub fn document_hashes(data: &RankingDataset) -> Vec<u64> {
     let width = data.feature_count;
     let of_row = |row: &[f32]| {
-        if row.iter().all(|value| *value == 0.0) {
-            return EMPTY;
-        }
+        let Some(last) = row.iter().rposition(|value| *value != 0.0) else { return EMPTY };
         let mut hash = DefaultHasher::new();
-        for value in row {
+        for value in &row[..=last] {
             hash.write_u32(if value.is_nan() { f32::NAN } else { value + 0.0 }.to_bits());
         }
         hash.finish().max(1)
@@ -405,7 +403,7 @@ fn hashes(data: &RankingDataset) -> Vec<u64> {
 }
 
 /// Returns whether the identifiers of queries are the numbers from 0 or 1, in any order.
-fn are_counted(ids: &[String]) -> bool {
+pub fn are_counted(ids: &[String]) -> bool {
     let mut numbers: Vec<usize> = ids.iter().filter_map(|id| id.parse().ok()).collect();
     numbers.sort_unstable();
     let first = numbers.first().copied().unwrap_or(2);
