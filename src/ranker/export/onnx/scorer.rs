@@ -184,6 +184,8 @@ fn attend<'g>(name: &str, block: &Block, x: Value<'g>, [heads, width]: [usize; 2
 }
 
 /// Adds a kernel expansion to the graph. Squared distances are computed as `||x - l||^2 = x . x - 2 x . l + l . l`.
+/// The first landmark becomes the origin of `x` and `l`, since the sum would lose the digits of distances that are small
+/// beside the values.
 ///
 /// # Shapes
 /// - `x`: `[documents, features]`
@@ -191,17 +193,19 @@ fn attend<'g>(name: &str, block: &Block, x: Value<'g>, [heads, width]: [usize; 2
 pub(super) fn kernel_scores<'g>(expansion: &KernelExpansion, x: Value<'g>) -> Value<'g> {
     let KernelExpansion { feature_count: features, landmarks, coefficients, gamma } = expansion;
     let (graph, features, count) = (x.graph, *features, coefficients.len());
-    let rows = || landmarks.chunks_exact(features);
-    let columns: Vec<f64> =
-        (0..features).flat_map(|feature| rows().map(move |row| -2.0 * f64::from(row[feature]))).collect();
-    let squares: Vec<f64> = rows().map(|row| row.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>()).collect();
+    let origin: Vec<f64> = (0..features).map(|at| landmarks.get(at).map_or(0.0, |&value| f64::from(value))).collect();
+    let moved = |row: &[f32]| row.iter().zip(&origin).map(|(&value, origin)| f64::from(value) - origin).collect();
+    let rows: Vec<Vec<f64>> = landmarks.chunks_exact(features).map(moved).collect();
+    let columns: Vec<f64> = (0..features).flat_map(|feature| rows.iter().map(move |row| -2.0 * row[feature])).collect();
+    let squares: Vec<f64> = rows.iter().map(|row| row.iter().map(|value| value * value).sum()).collect();
+    let origin = graph.doubles("kernel.origin", &[features], &origin);
     let columns = graph.doubles("kernel.landmarks", &[features, count], &columns);
     let squares = graph.doubles("kernel.squares", &[count], &squares);
     let gamma = graph.doubles("kernel.gamma", &[], &[-gamma]);
     let coefficients = graph.doubles("kernel.coefficients", &[count, 1], coefficients);
     let zero = graph.doubles("zero", &[], &[0.0]);
 
-    let x = x.as_double();
+    let x = x.as_double() - origin;
     let square = x * x;
     let axes = graph.integers("last_axis", &[1], &[-1]);
     let own = graph.node_with("ReduceSum", &[square, axes], vec![Attribute::int("keepdims", 1)]);
