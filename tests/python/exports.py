@@ -350,7 +350,9 @@ class Check:
         self.table.rows["XGBoost dump", "xgboost's own, nodes"] = count + 1, all_nodes + nodes, largest
 
     def without_missing(self, name, model, ours, matrix, where):
-        """RankLib and Solr hold trees in which no missing value goes left."""
+        """RankLib and Solr, which take missing values for 0, hold trees in which none goes left, or each goes with 0. Only
+        documents without missing values are compared."""
+        whole = ~numpy.isnan(matrix).any(axis=1)
         for form, suffix, read, label in [
             ("ranklib", "xml", readers.of_ranklib_trees, "RankLib XML"),
             ("solr", "json", readers.of_solr, "Solr JSON, trees"),
@@ -366,7 +368,7 @@ class Check:
                 count, scores, largest = self.table.rows.get(key, (0, 0, 0.0))
                 self.table.rows[key] = count + (where == ""), scores, largest
                 continue
-            self.table.add(f"{label}{where}", "our reader", ours, read(path, matrix), LIMIT)
+            self.table.add(f"{label}{where}", "our reader", numpy.asarray(ours)[whole], read(path, matrix[whole]), LIMIT)
 
 
 def main(check):

@@ -278,14 +278,21 @@ fn names_of_features_go_into_exports_cards_reports_and_contributions() {
 #[test]
 fn solr_refuses_missing_values_with_the_way_out() {
     let bench = Bench::default();
-    // Documents without a price are as bad as the cheap ones, so that missing values go left.
-    let row = |row: usize| format!("s{},{},,{}\n", row / 6, [0, 0, 2][row % 3], ["", "1", "2"][row % 3]);
-    let rows: String = (0..60).map(row).collect();
-    bench.write("train.csv", &format!("session,grade,title,price\n{rows}"));
+    // Documents without a change of price are as bad as those with the lower change, so that missing values go left.
+    let write = |file: &str, changes: [&str; 3]| {
+        let row = |row: usize| format!("s{},{},,{}\n", row / 6, [0, 0, 2][row % 3], changes[row % 3]);
+        let rows: String = (0..60).map(row).collect();
+        bench.write(file, &format!("session,grade,title,price\n{rows}"));
+    };
+    write("train.csv", ["", "-2", "-1"]);
     bench.write("run.toml", CONFIG);
     bench.output(&["train", "run.toml", "--out", "run", "-q"]);
     let message = bench.refused(&["convert", "run", "solr.json", "--format", "solr"]);
     contains_all(&message, &["missing values go left", "as after training with `missing` = \"zero\""]);
     bench.output(&["train", "run.toml", "--out", "zero", "-q", "--set", "data.read.missing=zero"]);
     bench.output(&["convert", "zero", "solr.json", "--format", "solr"]);
+    // Where missing values go left as 0 does, Solr, which takes them for 0, agrees with the ranker.
+    write("positive.csv", ["", "1", "2"]);
+    bench.output(&["train", "run.toml", "--out", "as-zero", "-q", "--set", "data.train=[\"positive.csv\"]"]);
+    bench.output(&["convert", "as-zero", "as-zero.json", "--format", "solr"]);
 }

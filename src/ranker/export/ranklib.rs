@@ -7,8 +7,8 @@
 //!
 //! The file of trees is XML. After comment lines, it has an `ensemble` element that contains a `tree` element for each
 //! tree. Each `tree` element consists of nested `split` elements. A split compares values in single precision and sends
-//! a document left if `x <= threshold`. It cannot treat missing values separately. RankLib stores and adds leaf values
-//! in single precision. RankLib numbers features from 1, just like the data.
+//! a document left if `x <= threshold`. A missing value counts as 0. RankLib stores and adds leaf values in single
+//! precision. RankLib numbers features from 1, just like the data.
 
 use std::fmt::Write;
 
@@ -22,8 +22,8 @@ pub(super) const TREES: ExportEntry = ExportEntry {
     extension: "xml",
     by_name: true,
     help: "RankLib's text for a linear ranker, or its XML for trees",
-    row: "RankLib; OpenSearch, Elasticsearch: `model/ranklib` | trees in which no missing value goes left | all \
-        but `query_min_max` | 32 bits",
+    row: "RankLib; OpenSearch, Elasticsearch: `model/ranklib` | trees in which no missing value goes left, or \
+        each goes with 0 | all but `query_min_max` | 32 bits",
     accepts: is_trees,
     expected: "a sum of trees",
     system: None,

@@ -175,9 +175,13 @@ impl RawTree {
         self.nodes.iter().map(value).collect()
     }
 
-    /// Rejects a tree with a split that sends missing values left, for formats that always send them right.
+    /// Rejects a tree with a split that sends missing values left, for formats that take them for 0. A tree whose
+    /// splits all send missing values where they send 0 is accepted.
     pub fn check_missing(&self) -> Result<(), String> {
-        if self.nodes.iter().any(|node| matches!(node, ForeignNode::Split(split) if split.missing_left)) {
+        let any = |is: fn(&ForeignSplit) -> bool| {
+            self.nodes.iter().any(|node| matches!(node, ForeignNode::Split(split) if is(split)))
+        };
+        if any(|split| split.missing_left) && any(|split| split.missing_left != (0.0 <= split.at_most)) {
             let expected = "missing values that go right, as after training with `missing` = \"zero\"; LightGBM \
                             text, XGBoost JSON and ONNX hold both ways";
             return Err(format!("splits at which missing values go left: expected {expected}"));

@@ -1,9 +1,10 @@
 //! Imports RankLib's XML format for MART and LambdaMART. The file starts with comment lines, the first of which names
 //! the learner. They are followed by an `ensemble` element with weighted `tree` elements.
 //!
-//! A split compares values in single precision and sends a document left if `x <= threshold`. RankLib rounds the score
-//! to single precision after each tree. RankLib numbers features from 1, just like the data. RankLib's file does not
-//! state the number of features, so features with higher numbers than any split uses are ignored.
+//! A split compares values in single precision and sends a document left if `x <= threshold`. A missing value counts as
+//! 0. RankLib rounds the score to single precision after each tree. RankLib numbers features from 1, just like the data.
+//! RankLib's file does not state the number of features, so features with higher numbers than any split uses are
+//! ignored.
 
 use std::fmt::Display;
 
@@ -18,8 +19,8 @@ use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 pub(super) const ENTRY: ImportEntry = ImportEntry {
     title: ["RankLib", "XML"],
-    row: "RankLib | `-save NAME.xml`, of LambdaMART or MART | `x <= t`, 32 bits; NaN goes right | weighted sums in \
-        32 bits",
+    row: "RankLib | `-save NAME.xml`, of LambdaMART or MART | `x <= t`, 32 bits; NaN counts as 0 | weighted sums \
+        in 32 bits",
     others: &[],
     decode,
 };
@@ -169,7 +170,7 @@ impl<'a> Parser<'a> {
     fn node(&self, split: &Open, weight: f32) -> Result<ForeignNode, String> {
         match (split.feature, split.threshold, &split.children[..], split.output) {
             (Some(feature), Some(threshold), &[left, right], None) if !threshold.is_nan() => {
-                let (at_most, missing_left, zero_missing) = (threshold.min(f32::MAX), false, false);
+                let (at_most, missing_left, zero_missing) = (threshold.min(f32::MAX), 0.0 <= threshold, false);
                 Ok(ForeignNode::Split(ForeignSplit { feature, at_most, missing_left, zero_missing, left, right }))
             }
             (None, None, [], Some(output)) => Ok(ForeignNode::Leaf(f64::from(output) * f64::from(weight))),

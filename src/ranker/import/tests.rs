@@ -141,8 +141,10 @@ fn scores_equal_those_worked_by_hand() {
     // Above 0.5 adds 1 to the number of the leaf, above 0.1 adds 2; the score is twice the leaf and 0.25.
     let rows = [[at, 0.1], [above, 0.1], [at, 0.2], [above, 0.2], [missing, missing]];
     assert_eq!(scores(CAT_BOOST, &rows), [2.25, 4.25, 6.25, 8.25, 6.25]);
-    // RankLib's file names only feature 1; the second feature is ignored.
-    assert_eq!(scores(RANK_LIB, &[[at, 9.0], [above, 9.0], [missing, 9.0]]), [0.5, 2.0, 2.0]);
+    // RankLib's file names only feature 1; the second feature is ignored. A missing value counts as 0.
+    assert_eq!(scores(RANK_LIB, &[[at, 9.0], [above, 9.0], [missing, 9.0]]), [0.5, 2.0, 0.5]);
+    let below_zero = RANK_LIB.replace("<threshold> 0.5 ", "<threshold> -0.5 ");
+    assert_eq!(scores(&below_zero, &[[missing, 9.0]]), [2.0]);
 }
 
 #[test]
