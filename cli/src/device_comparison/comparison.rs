@@ -236,7 +236,7 @@ impl DeviceRow {
         let bytes = |value: fn(&PeakBytes) -> Option<u64>| trials.iter().filter_map(|of| value(&of.peak_bytes)).max();
         let error = |value: fn(&FirstBatchError) -> f64| {
             let errors = trials.iter().filter_map(|trial| Some(value(&trial.error?)));
-            errors.reduce(|most, error| if error.is_nan() { error } else { most.max(error) })
+            errors.reduce(|most, error| if most.is_nan() || error.is_nan() { f64::NAN } else { most.max(error) })
         };
         let error = error(|of| of.loss).zip(error(|of| of.gradient));
         Self {
@@ -389,5 +389,11 @@ mod tests {
         let written = table(vec![row("flex", two(&[0.5, 0.75], "a", 1e-7))]);
         let text = serde_json::to_string(&written).unwrap();
         assert_eq!(serde_json::from_str::<DeviceComparison>(&text).unwrap(), written);
+        // JSON has no NaN, which is the error of a device that computes none.
+        let wrong = vec![trial(1, &[0.5, 0.75], "b", f64::NAN), trial(2, &[0.5, 0.75], "b", 1e-7)];
+        let written = table(vec![row("flex", two(&[0.5, 0.75], "a", 1e-7)), row("flex+threads=1", wrong)]);
+        let read: DeviceComparison = serde_json::from_str(&serde_json::to_string(&written).unwrap()).unwrap();
+        assert!(read.devices[1].error.unwrap().gradient.is_nan());
+        assert_eq!(read.devices[1].verdict(), "different");
     }
 }

@@ -17,7 +17,7 @@ use burn_rank::workbench::op::with_tensor_path;
 use burn_rank::workbench::ranker::Versions;
 use burn_rank::workbench::text::hexadecimal;
 use burn_rank::workbench::{host, memory, normalizer};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Result;
@@ -149,9 +149,16 @@ const MOST_PAIRS: usize = 5_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FirstBatchError {
     /// Error of the loss.
+    #[serde(deserialize_with = "nan_if_null")]
     pub loss: f64,
     /// The largest error of any component of the gradient.
+    #[serde(deserialize_with = "nan_if_null")]
     pub gradient: f64,
+}
+
+/// Reads a number that may be NaN or infinite, for which JSON has null.
+fn nan_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 impl FirstBatchError {
