@@ -140,6 +140,13 @@ fn two_rankings_are_compared() {
     assert!(report["claims"].as_array().unwrap().iter().all(|claim| claim["verdict"] == "open"), "one or two queries");
     let message = bench.refused(&["study", "errors", "--scores", "right", "data"]);
     contains(&message, &["errors: found a ranking, expected generated data or data to train on or two rankings"]);
+    // Samples are no larger than a small ranking, and one size decides nothing.
+    let args = ["study", "discounts", "--scores", "right", "data", "--json"];
+    let report: Value = serde_json::from_str(&bench.output(&args)).unwrap();
+    let rows = report["tables"][0]["rows"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row[0].as_str().unwrap()).collect::<Vec<_>>(), ["5"]);
+    assert!(rows[0][1].as_array().unwrap().iter().all(Value::is_number), "{report}");
+    assert!(report["claims"].as_array().unwrap().iter().all(|claim| claim["verdict"] == "open"), "{report}");
 }
 
 #[test]

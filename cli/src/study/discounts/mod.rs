@@ -43,20 +43,20 @@ const MARGIN: f64 = 0.01;
 
 fn run(setting: &Setting) -> Result<Findings> {
     let mut sizes: Vec<usize> = setting.values("n").iter().map(|n| *n as usize).collect();
-    // Keeps all sizes if each is larger.
-    let mut at_most = |most: usize| {
-        if sizes.iter().any(|n| *n <= most) {
-            sizes.retain(|n| *n <= most);
-        }
-    };
     let samples = if setting.quick { QUICK.0 } else { SAMPLES };
-    if setting.quick {
-        at_most(QUICK.1);
+    // A quick study keeps sizes that are asked for, if each is larger.
+    if setting.quick && sizes.iter().any(|n| *n <= QUICK.1) {
+        sizes.retain(|n| *n <= QUICK.1);
     }
     let pooled = matches!(setting.source, Source::Ranking(_) | Source::Runs(_)).then(|| setting.subject(&[]));
     // Larger samples would have each document many times, and with it its label: no sample of documents that are
     // independent.
-    pooled.iter().for_each(|subject| at_most(subject.documents()));
+    if let Some(subject) = &pooled {
+        sizes.retain(|n| *n <= subject.documents());
+        if sizes.is_empty() {
+            sizes.push(subject.documents());
+        }
+    }
     let (population, seed) = (pooled.as_ref().map_or(Population::Generated, Population::pooled), setting.source.seed());
     let series = Series::draw(&population, &sizes, samples, seed, |done| setting.step("samples", done, samples));
     let generated = pooled.is_none();

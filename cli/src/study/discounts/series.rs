@@ -97,7 +97,7 @@ impl Series {
     }
 }
 
-/// Computes the NDCG of the first `n` documents in every case.
+/// Computes the NDCG of the first `n` documents in every case. It is 0 if none of them is relevant.
 fn ndcg(sample: &Sample, ranker: usize, n: usize, discounts: &[Vec<f64>; 4]) -> Vec<f64> {
     let mut ranked: Vec<(f64, f64)> =
         sample.scores[ranker][..n].iter().copied().zip(sample.labels[..n].iter().copied()).collect();
@@ -111,7 +111,8 @@ fn ndcg(sample: &Sample, ranker: usize, n: usize, discounts: &[Vec<f64>; 4]) -> 
         let dcg = |labels: &[f64]| -> f64 {
             discounts.iter().zip(labels).map(|(discount, label)| discount * gain(*label)).sum()
         };
-        dcg(&ranked) / dcg(&ideal)
+        let ideal = dcg(&ideal);
+        if ideal > 0.0 { dcg(&ranked) / ideal } else { 0.0 }
     };
     CASES.iter().map(of_case).collect()
 }
@@ -224,6 +225,7 @@ mod tests {
         assert!((found[HALVING] - (0.25 + 0.0625) / 0.75).abs() < 1e-12);
         // The first two documents, of which the one with label 2 is second.
         assert!((ndcg(&sample, 0, 2, &discounts)[HALVING] - 0.5).abs() < 1e-12);
+        assert_eq!(ndcg(&sample, 0, 1, &discounts)[HALVING], 0.0, "no relevant document");
     }
 
     #[test]
