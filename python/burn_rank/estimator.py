@@ -1,8 +1,8 @@
 """A scikit-learn-style estimator.
 
 The estimator does not need scikit-learn, and works in its pipelines, searches and cross-validations. scikit-learn
-splits arguments that have one entry per document. If scikit-learn splits the data, pass ``qid``, the query of each
-document, or a data frame with a column of queries.
+splits arguments that have one entry per document. If scikit-learn splits the data, pass a data frame with a column of
+queries. Or pass ``qid``, the query of each document, with metadata routing to ``fit`` and ``score``.
 """
 
 from __future__ import annotations
@@ -145,8 +145,9 @@ class RankingEstimator(BaseEstimator):
         """Fits the ranker to documents ``X`` with labels ``y``.
 
         ``query_sizes``, which LightGBM calls ``group``, has the number of documents of each query, in order. In place
-        of it, ``qid`` has the query of each document; documents of a query must be together. ``sample_weight`` has the
-        weight of each document, and ``query_weight`` the weight of each query, for learners that accept weights.
+        of it, ``qid`` has the query of each document; documents of a query must be together. Without any of them, all
+        documents belong to one query. ``sample_weight`` has the weight of each document, and ``query_weight`` the
+        weight of each query, for learners that accept weights.
         ``position`` has the position at which each document was shown, such as its rank, for a learner with the table
         ``position``. ``validation`` is ``(X, y, query_sizes)``, and selects the best round.
 
@@ -173,6 +174,7 @@ class RankingEstimator(BaseEstimator):
         config = encode("estimator", self._configuration())
         ranker, about = _burn_rank.fit(config, training, held_out, listener(self.progress))
         names = data.names
+        self._has_queries = data.sizes is not None
         self.ranker_ = ranker.with_feature_names(None if names is None else [str(name) for name in names])
         self.n_features_in_ = data.features.shape[1]
         if names is not None:
@@ -261,7 +263,11 @@ class RankingEstimator(BaseEstimator):
         query_sizes: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> float:
-        """Returns the mean of ``measure`` over the queries."""
+        """Returns the mean of ``measure`` over the queries.
+
+        Without ``columns``, ``group``, ``query_sizes`` and ``qid``, all documents belong to one query. That is an error
+        after a fit with queries, as in a search of scikit-learn without metadata routing.
+        """
         if self.columns is not None:
             ranker, known = self._fitted(), getattr(self, "feature_names_in_", None)
             data = self._documents(X, y, group, query_sizes, qid, known)
@@ -270,6 +276,9 @@ class RankingEstimator(BaseEstimator):
             (mean,) = evaluate(labels, scores, sizes, [self.measure], self.convention).means.values()
             return mean
         sizes = _sizes(len(_labels(y)), group, query_sizes, qid)
+        if sizes is None and getattr(self, "_has_queries", False):
+            advice = "a search of scikit-learn needs a data frame, or metadata routing and set_score_request(qid=True)"
+            raise ValueError(f"score: found no queries, expected group, query_sizes or qid, as in fit; {advice}")
         scores = self.predict(X, query_sizes=sizes)
         (mean,) = evaluate(_labels(y), scores, sizes, [self.measure], self.convention).means.values()
         return mean

@@ -130,6 +130,7 @@ def test_data_are_refused(queries, held_out):
 
 def test_scikit_learn(queries, held_out):
     pytest.importorskip("sklearn")
+    from sklearn import config_context
     from sklearn.base import clone
     from sklearn.model_selection import GridSearchCV, GroupKFold
     from sklearn.pipeline import make_pipeline
@@ -146,14 +147,35 @@ def test_scikit_learn(queries, held_out):
     pipeline.fit(queries.X, queries.y, rankingestimator__query_sizes=queries.sizes)
     assert pipeline.predict(held_out.X).shape == held_out.y.shape
 
-    def scorer(estimator, X, y):
-        return estimator.score(X, y)
-
-    grid = {"learner": [TREES, TREES | {"rounds": 2}]}
-    search = GridSearchCV(estimator, grid, scoring=scorer, cv=GroupKFold(3), error_score="raise")
-    search.fit(queries.X, queries.y, groups=queries.qid, qid=queries.qid)
-    assert search.best_params_["learner"]["kind"] == "boosted_trees"
     assert "RankingEstimator(" in repr(estimator)
+    grid = {"learner": [TREES, TREES | {"rounds": 2}]}
+    search = GridSearchCV(estimator, grid, cv=GroupKFold(3), error_score="raise")
+    with pytest.raises(ValueError, match="score: found no queries, expected group, query_sizes or qid"):
+        search.fit(queries.X, queries.y, groups=queries.qid, qid=queries.qid)
+    with config_context(enable_metadata_routing=True):
+        estimator.set_fit_request(qid=True).set_score_request(qid=True)
+        search.fit(queries.X, queries.y, groups=queries.qid, qid=queries.qid)
+    train, test = next(GroupKFold(3).split(queries.X, queries.y, queries.qid))
+    estimator.fit(queries.X[train], queries.y[train], qid=queries.qid[train])
+    of_fold = estimator.score(queries.X[test], queries.y[test], qid=queries.qid[test])
+    assert search.cv_results_["split0_test_score"][0] == of_fold
+
+
+def test_arrays_without_queries_are_one_query(queries):
+    estimator = RankingEstimator("regression", measure="ndcg@5").fit(queries.X, queries.y)
+    expected = burn_rank.evaluate(queries.y, estimator.predict(queries.X), [len(queries.y)], "ndcg@5")["ndcg@5"]
+    assert estimator.score(queries.X, queries.y) == expected
+
+
+def test_queries_have_any_identifiers_but_none_is_missing(queries):
+    estimator = RankingEstimator("regression")
+    expected = estimator.fit(queries.X, queries.y, qid=queries.qid).ranker_.to_bytes()
+    mixed = np.array([f"q{query}" if query % 2 else int(query) for query in queries.qid], dtype=object)
+    assert estimator.fit(queries.X, queries.y, qid=mixed).ranker_.to_bytes() == expected
+    for missing in (np.nan, None):
+        lacking = np.where(queries.qid == 3, missing, queries.qid.astype(object))
+        with pytest.raises(ValueError, match="qid: found a row without a query"):
+            estimator.fit(queries.X, queries.y, qid=lacking)
 
 
 def test_names_of_features(queries, held_out):
