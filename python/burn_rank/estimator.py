@@ -201,9 +201,9 @@ class RankingEstimator(BaseEstimator):
             sizes = _sizes(len(features), group, query_sizes, qid)
             return _Documents(features, _names(X), None if y is None else _labels(y), sizes, None, None)
         names = None if known is None else list(known)
-        frame = _frames.read(X, self.columns, names, needs_label and y is None)
-        labels = frame.labels if y is None else _labels(y)
         given = [name for name, value in [("group", group), ("query_sizes", query_sizes), ("qid", qid)] if value is not None]
+        frame = _frames.read(X, self.columns, names, needs_label and y is None, needs_label and not given)
+        labels = frame.labels if y is None else _labels(y)
         if given or frame.queries is None:
             if not given and needs_label:
                 expected = "a column 'query' or 'qid', another by columns['query'], or group, query_sizes or qid"
@@ -357,12 +357,11 @@ def _sizes(documents: int, group: Any, query_sizes: Any, qid: Any) -> NDArray[An
         raise ValueError(f"{', '.join(found)}: found several, expected one of them")
     if not found:
         return None
-    values = np.ascontiguousarray(given[found[0]])
     if found != ["qid"]:
-        return values
-    if values.shape != (documents,):
-        raise ValueError(f"qid: found shape {values.shape}, expected ({documents},), one per document of X")
-    begins = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])) if documents else np.empty(0, int)
-    if len(np.unique(values[begins])) != len(begins):
+        return np.ascontiguousarray(given[found[0]])
+    if np.shape(qid) != (documents,):
+        raise ValueError(f"qid: found shape {np.shape(qid)}, expected ({documents},), one per document of X")
+    of_row = _frames.numbered(_frames.array(qid), "qid")
+    if (np.diff(of_row) < 0).any():
         raise ValueError("qid: found a query in several places, expected the documents of a query together")
-    return np.diff(np.append(begins, documents))
+    return np.bincount(of_row)

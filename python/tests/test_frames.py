@@ -81,6 +81,35 @@ def test_validation_and_weights_are_columns(frame, queries, held_out):
 
 
 @BOTH
+def test_named_columns_are_demanded_only_where_they_are_read(frame, queries, held_out):
+    train, test = table(queries), table(held_out)
+    estimator = RankingEstimator("regression", columns=COLUMNS).fit(frame(train))
+    expected = estimator.ranker_.to_bytes()
+    without = [
+        ({name: train[name] for name in train if name != "rating"}, {"y": train["rating"]}),
+        ({name: train[name] for name in train if name != "session"}, {"query_sizes": queries.sizes}),
+    ]
+    for columns, given in without:
+        assert estimator.fit(frame(columns), **given).ranker_.to_bytes() == expected
+    new = {name: test[name] for name in "abcde"}
+    assert (estimator.predict(frame(new)) == estimator.predict(frame(test))).all()
+    with pytest.raises(ValueError, match="found no column 'session'"):
+        estimator.score(frame({name: test[name] for name in test if name != "session"}))
+
+
+def test_names_of_columns_and_queries_have_any_type(queries, held_out):
+    def numbered(queries):
+        columns = {at: queries.X[:, at] for at in range(5)}
+        columns[5] = [f"q{query}" if query % 2 else int(query) for query in queries.qid]
+        return pandas.DataFrame(columns | {6: queries.y})
+
+    estimator = RankingEstimator(TREES, columns={"label": 6, "query": 5}).fit(numbered(queries))
+    assert list(estimator.feature_names_in_) == list("01234")
+    plain = RankingEstimator(TREES).fit(queries.X, queries.y, queries.sizes)
+    assert (estimator.predict(numbered(held_out)) == plain.predict(held_out.X)).all()
+
+
+@BOTH
 def test_missing_values(frame, queries):
     columns = table(queries)
     missing = np.arange(len(queries.y)) % 4 == 0
