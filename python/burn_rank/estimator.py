@@ -158,19 +158,10 @@ class RankingEstimator(BaseEstimator):
         weights = data.weights if sample_weight is None else data.ordered(_labels(sample_weight))
         positions = None if position is None else [str(place) for place in data.ordered(np.asarray(position))]
         training = (data.features, data.needed_labels(), data.sizes, _optional(query_weight), weights, positions)
-        held_out = None
-        if validation is not None and self.columns is not None and hasattr(validation, "columns"):
-            other = self._documents(validation, None, None, None, None, data.names)
-            held_out = (other.features, other.needed_labels(), other.sizes, None, None, None)
-        elif validation is not None:
-            if len(validation) != 3:
-                raise ValueError(f"validation: found {len(validation)} parts, expected (X, y, query_sizes)")
-            own = _names(validation[0])
-            if own is not None and data.names is not None and list(own) != list(data.names):
-                raise ValueError(f"validation: found columns {list(own)}, expected {list(data.names)}, as in fit")
-            of_validation = _features(validation[0])
-            given = _sizes(len(of_validation), None, validation[2], None)
-            held_out = (of_validation, _labels(validation[1]), given, None, None, None)
+        try:
+            held_out = None if validation is None else self._held_out(validation, data.names)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"validation: {error}") from error
         config = encode("estimator", self._configuration())
         ranker, about = _burn_rank.fit(config, training, held_out, listener(self.progress))
         names = data.names
@@ -191,6 +182,20 @@ class RankingEstimator(BaseEstimator):
         elif hasattr(self, "feature_importances_"):
             del self.feature_importances_
         return self
+
+    def _held_out(self, validation: Any, names: NDArray[Any] | None) -> tuple[Any, ...]:
+        """Returns the arrays of the validation queries, for a fit to features of these names."""
+        if self.columns is not None and hasattr(validation, "columns"):
+            data = self._documents(validation, None, None, None, None, names)
+            return data.features, data.needed_labels(), data.sizes, None, None, None
+        if len(validation) != 3:
+            raise ValueError(f"found {len(validation)} parts, expected (X, y, query_sizes)")
+        X, y, query_sizes = validation
+        own = _names(X)
+        if own is not None and names is not None and list(own) != list(names):
+            raise ValueError(f"found columns {list(own)}, expected {list(names)}, as in fit")
+        features = _features(X)
+        return features, _labels(y), _sizes(len(features), None, query_sizes, None), None, None, None
 
     def _documents(
         self, X: Any, y: Any, group: Any, query_sizes: Any, qid: Any, known: NDArray[Any] | None, needs_label: bool = True

@@ -237,7 +237,8 @@ pub fn fit(
         Document::from_value("estimator", errors::decode("estimator", config)?, &[]).map_err(errors::value)?;
     let (config, device, execution) = open(&mut document)?;
     let train = training.dataset()?;
-    let validation = validation.map(|validation| validation.dataset()).transpose()?;
+    let of_validation = |error: PyErr| PyErr::from_type(error.get_type(py), format!("validation: {}", error.value(py)));
+    let validation = validation.map(|validation| validation.dataset()).transpose().map_err(of_validation)?;
     let split = Split { fold: 1, train, validation, test: None };
     listen(py, tell, move |progress, interrupt| {
         execution.scope(|| {

@@ -123,6 +123,13 @@ def test_data_are_refused(queries, held_out):
         estimator.fit(queries.X * np.nan, queries.y, queries.sizes)
     with pytest.raises(ValueError, match="validation: found 2 parts"):
         estimator.fit(queries.X, queries.y, validation=(held_out.X, held_out.y))
+    for wrong, message in [
+        ((held_out.X[0], held_out.y, None), r"validation: X: found shape \(5,\)"),
+        ((held_out.X, held_out.y[:3], None), "validation: y: found 3, expected"),
+        ((held_out.X, held_out.y, [1, 2]), "validation: query_sizes: found a sum of 3"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            estimator.fit(queries.X, queries.y, queries.sizes, validation=wrong)
     estimator.fit(queries.X, queries.y, queries.sizes)
     with pytest.raises(ValueError, match="X has 3 features, but RankingEstimator is expecting 5"):
         estimator.predict(held_out.X[:, :3])
