@@ -100,7 +100,7 @@ class RankingLoss(torch.nn.Module):
         logits = [self._logits(pairs[start : start + size], prompt, task) for start in range(0, len(pairs), size)]
         scores = torch.cat(logits).float().cpu()
         flat = torch.cat([of.detach().cpu().to(scores.dtype) for of in labels])
-        return self.loss(scores, flat, lengths=lengths)
+        return self.loss(scores, flat, lengths=lengths).to(logits[0].device)
 
     def _logits(self, pairs: list[list[str]], prompt: str | None, task: str | None) -> Tensor:
         """Returns the logits of some (query, document) pairs, one for each."""

@@ -277,7 +277,8 @@ class Loss(torch.nn.Module):
         draw = None
         if self.draws is not None and self.training:
             self.draws += 1
-            draw = self.draws.clone()
+            # The buffer may be on the device of a model that contains this module.
+            draw = self.draws.clone().cpu()
         return _apply(self._operator, scores, labels, mask, lengths, self.reduction, draw, self._text)
 
     def extra_repr(self) -> str:

@@ -81,6 +81,16 @@ def test_a_loss_that_draws_draws_anew_in_training_only():
     assert len({loss([QUERIES, DOCUMENTS], LABELS).item() for _ in range(3)}) == 1
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_the_loss_is_on_the_device_of_the_model():
+    model = Encoder().cuda()
+    model.device = torch.device("cuda")
+    loss = RankingLoss(model, "stochastic_rank").cuda()
+    value = loss([QUERIES, DOCUMENTS], LABELS)
+    value.backward()
+    assert value.device.type == model.layer.weight.grad.device.type == "cuda"
+
+
 def test_settings_are_for_a_model_card():
     loss = RankingLoss(Encoder(), "rank_net", parameters={"query_gradients": "unit"}, mini_batch_size=8)
     assert loss.get_config_dict() == {
