@@ -219,12 +219,6 @@ impl TextRun {
         if let Err(error) = checked {
             return Err(Refusal::fault(format!("data.{name}"), error).into());
         }
-        let is_taught = name == "train" && self.config.loss.params.contains_key("teacher");
-        if let Some(missing) = set.teacher.iter().position(|score| is_taught && score.is_nan()) {
-            let document = &set.dataset.document_ids[missing];
-            let words = format!("document `{document}` has no `score`, which the loss of a teacher reads");
-            return Err(Refusal::fault("data.train", words).into());
-        }
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use burn_rank::loss::{LossError, LossSpec, Orientation};
+use burn_rank::loss::{LossError, LossSpec, Orientation, RankingLoss};
 use burn_rank::measure::Measure;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::QUERY_GRADIENTS;
@@ -132,12 +132,10 @@ impl TextConfig {
         if kind == Kind::CrossEncoder && self.scale.is_some() {
             return Err(Refusal::fault("scale", "expected none for a cross-encoder, whose head has its own"));
         }
-        if self.learner.in_batch && self.loss.params.contains_key("teacher") {
-            return Err(Refusal::new(
-                "learner.in_batch",
-                true,
-                "false with loss.teacher, which has scores of own documents only",
-            ));
+        let is_of_teacher = |loss: Box<dyn RankingLoss>| loss.about().needs_teacher || loss.about().reads_teacher;
+        if self.learner.in_batch && self.loss.build().is_ok_and(is_of_teacher) {
+            let expected = "false with the loss of a teacher, which has scores of own documents only";
+            return Err(Refusal::new("learner.in_batch", true, expected));
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use burn_rank::cached_backward;
 use burn_rank::data::{RankingDataset, Segments};
 use burn_rank::learner::gradient::ClipConfig;
 use burn_rank::learner::{Interrupt, Round, StopReason};
-use burn_rank::loss::{InBatchOptions, Lists, RankingLoss, Reduction, degenerate_queries, in_batch};
+use burn_rank::loss::{Change, InBatchOptions, Lists, LossError, RankingLoss, Reduction, degenerate_queries, in_batch};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::refusal::Refusal;
 use burn_rank::seed::seed_for;
@@ -73,6 +73,14 @@ pub struct Training<'a> {
     pub tell: &'a dyn Fn(Event<'_>),
 }
 
+impl Training<'_> {
+    /// Returns whether the loss learns from the scores of a teacher.
+    fn is_taught(&self) -> bool {
+        let about = self.loss.about();
+        about.needs_teacher || about.reads_teacher && self.train.teacher.iter().any(|score| !score.is_nan())
+    }
+}
+
 /// What happens in a training.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -116,7 +124,8 @@ pub struct TrainedText {
 /// not merged yet.
 ///
 /// # Errors
-/// Returns an error if no list has anything to learn, if the loss cannot be computed, or the error of `keep`.
+/// Returns an error if no list has anything to learn, if the loss does not accept a relevance, lacks the score of a
+/// teacher or cannot be computed, or the error of `keep`.
 pub fn train<S: TextScorer, E: From<TextError>>(
     model: S,
     training: &Training,
@@ -124,6 +133,7 @@ pub fn train<S: TextScorer, E: From<TextError>>(
 ) -> Result<TrainedText, E> {
     let Training { learner, train, .. } = *training;
     learner.check(S::KIND).map_err(|refusal| TextError::from(refusal.under("learner")))?;
+    check_set(training)?;
     let mut model = prepared(model, learner).map_err(TextError::from)?;
     let mut optimizer = optimizer(&model, learner);
     let epochs = plan(training)?;
@@ -194,12 +204,37 @@ fn measured<S: TextScorer>(model: &S, set: &TextSet, training: &Training) -> Res
     Ok(measure.mean(&set.dataset.rankings(&scores), convention)?)
 }
 
+/// Checks that the loss accepts the relevance of each document, and that the loss of a teacher has all scores. With
+/// `in_batch`, the loss reads other labels, which are 0 or 1, and no teacher.
+fn check_set(training: &Training) -> Result<(), TextError> {
+    if training.learner.in_batch {
+        return Ok(());
+    }
+    let (set, data, about) = (training.train, &training.train.dataset, training.loss.about());
+    let refused = |words: String| Err(Refusal::fault("data.train", words).into());
+    let is_taught = training.is_taught();
+    if let Some(missing) = set.teacher.iter().position(|score| is_taught && score.is_nan()) {
+        let document = &data.document_ids[missing];
+        return refused(format!("document `{document}` has no `score`, which the loss of a teacher reads"));
+    }
+    match about.check_labels(&data.labels, &data.offsets) {
+        Err(LossError::Label { query, document, found, expected }) => {
+            let (list, document) = (&data.query_ids[query], &data.document_ids[data.range(query).start + document]);
+            refused(format!(
+                "query `{list}`, document `{document}`: relevance {found}, expected {expected} for {}",
+                about.name
+            ))
+        }
+        checked => Ok(checked?),
+    }
+}
+
 /// The steps of each epoch: lists in a new order, as many as a step has documents for.
 fn plan(training: &Training) -> Result<Vec<Vec<Vec<usize>>>, TextError> {
     let (set, learner) = (training.train, training.learner);
     let data = &set.dataset;
     let has_relevant = |list: &usize| data.has_relevant(*list);
-    let idle = match (learner.in_batch, training.loss.about().needs_teacher) {
+    let idle = match (learner.in_batch, training.is_taught()) {
         (true, _) => (0..data.queries()).filter(|list| !has_relevant(list)).collect(),
         // A teacher orders documents of equal relevance.
         (_, true) => Vec::new(),
@@ -304,15 +339,18 @@ fn gradients<S: TextScorer>(
     let lengths: Vec<usize> = batch.iter().map(|&list| set.dataset.range(list).len()).collect();
     let segments = Segments::from_lengths(&lengths)?;
     let labels = of(&set.dataset.labels);
-    let teacher = training.loss.about().needs_teacher.then(|| of(&set.teacher));
+    let teacher = training.is_taught().then(|| of(&set.teacher));
+    // New random numbers in each step.
+    let drawn = training.loss.changed(Change::Noise(&|own| seed_for(seed ^ own, "noise", 0)))?;
+    let loss = drawn.as_deref().unwrap_or(training.loss);
     // What a text gives may be a vector; the gradient is cached all the same.
     let read = |model: &S, chunk: &Chunk| model.read(chunk).flatten::<1>(0, 1);
     let packed = |read: Tensor<1>| {
         let scores = model.scores(step.in_order(read), &step.rows);
         let lists = Lists::packed(scores, labels.clone(), &segments);
         match &teacher {
-            Some(teacher) => training.loss.forward_lists(&lists.with_teacher(teacher.clone()), Reduction::Mean),
-            None => training.loss.forward_lists(&lists, Reduction::Mean),
+            Some(teacher) => loss.forward_lists(&lists.with_teacher(teacher.clone()), Reduction::Mean),
+            None => loss.forward_lists(&lists, Reduction::Mean),
         }
     };
     if !training.learner.in_batch {
@@ -327,7 +365,7 @@ fn gradients<S: TextScorer>(
         let documents = read.narrow(0, step.rows.queries, count - step.rows.queries);
         let (scores, labels, mask) =
             in_batch(queries, documents, &positives, &options).expect("every list has a relevant document");
-        training.loss.forward(scores, labels, mask, Reduction::Mean)
+        loss.forward(scores, labels, mask, Reduction::Mean)
     };
     backward(model, &step.chunks, read, of_batch, seed, training)
 }

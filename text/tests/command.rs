@@ -206,6 +206,22 @@ fn mistakes_are_refused_where_they_are() {
     let set = ["--set", "data.train=[\"unscored.jsonl\"]"];
     let error = home.refused(&[&["train", "a.toml", "--out", "run"], &teacher[..], &set[..]].concat());
     assert!(error.contains("data.train: document `d1-2` has no `score`"), "{error}");
+    let error =
+        home.refused(&[&["train", "a.toml", "--out", "run", "--set", "loss.name=teacher_kl"], &set[..]].concat());
+    assert!(error.contains("data.train: document `d1-2` has no `score`"), "{error}");
+    let in_batch = ["--set", "learner.in_batch=true", "--set", "loss.name=teacher_kl"];
+    let error = home.refused(&[&["train", "a.toml", "--out", "run"], &in_batch[..]].concat());
+    assert!(error.contains("learner.in_batch: found true, expected false with the loss of a teacher"), "{error}");
+    for (relevance, loss) in [(3.0, "binary_cross_entropy"), (0.5, "approx_ndcg"), (40.0, "approx_ndcg")] {
+        let mut graded = lists(3);
+        graded[1].documents[2].relevance = relevance;
+        write_lists(&home.path("graded.jsonl"), &graded);
+        let loss = format!("loss.name={loss}");
+        let set = ["--set", "data.train=[\"graded.jsonl\"]", "--set", &loss];
+        let error = home.refused(&[&["train", "a.toml", "--out", "run"], &set[..]].concat());
+        let message = format!("data.train: query `q1`, document `d1-2`: relevance {relevance}, expected ");
+        assert!(error.contains(&message), "{loss}: {error}");
+    }
     let line = |changes: Value| {
         let mut line = json!({"query_id": "1", "doc_id": 2, "query": "w7", "text": "w8", "relevance": 1});
         for (key, value) in changes.as_object().unwrap() {

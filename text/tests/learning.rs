@@ -7,6 +7,7 @@ use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor};
 use burn_rank::cached_backward;
 use burn_rank::learner::{Interrupt, StopReason};
+use burn_rank::loss::{About, Change, Lists, LossError};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::prelude::*;
 use burn_rank::seed::seed_for;
@@ -236,6 +237,56 @@ fn in_batch_negatives_and_teachers_train() {
     let taught = burn_rank::loss::LossSpec::new("list_net").with("teacher", params).build().unwrap();
     let (model, ..) = tiny.train(tiny.towers(), &set, &*taught, &learner(10, 1e-3));
     assert_ne!(tiny.saved(&model), read_tensors(&tiny.home.path().join("model.safetensors")));
+    // A loss of a teacher alone reads the relevance only where there are no scores.
+    let loss = burn_rank::loss::LossSpec::new("teacher_kl").build().unwrap();
+    let mut unscored = tiny.set(12, Kind::Towers);
+    unscored.teacher.fill(f32::NAN);
+    let [by_scores, by_relevance] = [&set, &unscored].map(|set| {
+        let (model, ..) = tiny.train(tiny.towers(), set, &*loss, &learner(1, 1e-3));
+        tiny.saved(&model)
+    });
+    assert_ne!(by_scores, by_relevance);
+}
+
+/// A loss that notes the seeds of the noise that it is asked for.
+#[derive(Debug)]
+struct Noisy {
+    loss: Box<dyn RankingLoss>,
+    seeds: Mutex<Vec<u64>>,
+}
+
+impl RankingLoss for Noisy {
+    fn about(&self) -> About<'_> {
+        self.loss.about()
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        self.loss.query_losses(lists)
+    }
+
+    fn changed(&self, change: Change<'_>) -> Result<Option<Box<dyn RankingLoss>>, LossError> {
+        if let Change::Noise(seed) = change {
+            self.seeds.lock().unwrap().push(seed(7));
+        }
+        Ok(None)
+    }
+}
+
+#[test]
+fn a_loss_draws_anew_in_each_step_and_the_same_in_each_training() {
+    let _alone = alone();
+    let tiny = Tiny::new();
+    let set = tiny.set(6, Kind::Towers);
+    let seeds = || {
+        let loss = burn_rank::loss::LossSpec::new("list_net").build().unwrap();
+        let loss = Noisy { loss, seeds: Mutex::default() };
+        tiny.train(tiny.towers(), &set, &loss, &learner(3, 1e-3));
+        loss.seeds.into_inner().unwrap()
+    };
+    let found = seeds();
+    assert_eq!(found, seeds());
+    let distinct: std::collections::BTreeSet<u64> = found.iter().copied().collect();
+    assert_eq!((found.len(), distinct.len()), (6, 6));
 }
 
 /// A list whose documents are equally relevant is left out and said; without any other there is nothing to learn.
