@@ -356,21 +356,40 @@ impl RerankArgs {
     }
 }
 
-/// Gives documents the scores of a run. A run that has none of the queries is refused.
+/// Refuses a document that a TREC run cannot hold, for which a run has a number in place of the identifier.
+fn check_documents(lists: &[TextList]) -> Result {
+    let is_name = |id: &str| !id.contains(|c: char| c.is_whitespace() || c.is_control());
+    for list in lists {
+        if let Some(document) = list.documents.iter().find(|document| !is_name(&document.id)) {
+            let (query, document) = (shown(&list.id), shown(&document.id));
+            let expected = "a name without blanks and control characters, since a TREC run holds no other";
+            return Err(Failure::input(format!("query {query}: found document {document:?}, expected {expected}")));
+        }
+    }
+    Ok(())
+}
+
+/// Gives documents the scores of a run. A run that has none of the queries is refused, and so is one that has a
+/// document without a text.
 fn first_stage(lists: &mut [TextList], run: &Path) -> Result {
     let found = read_run(run, |_, documents| {
         Ok::<_, TextError>(documents.iter().map(|&(id, score)| (id.to_string(), score)).collect())
     })?;
-    let found: std::collections::HashMap<String, std::collections::HashMap<String, f32>> =
+    let mut found: std::collections::HashMap<String, std::collections::HashMap<String, f32>> =
         found.queries.into_iter().collect();
     if !lists.iter().any(|list| found.contains_key(&list.id)) {
         let first = lists.first().map_or_else(String::new, |list| format!(" such as {}", shown(&list.id)));
         return Err(Failure::input(format!("{}: found no query of the lists, expected some{first}", run.display())));
     }
     for list in lists {
-        let scores = found.get(&list.id);
+        let mut scores = found.remove(&list.id).unwrap_or_default();
         for document in &mut list.documents {
-            document.score = scores.and_then(|scores| scores.get(&document.id)).copied();
+            document.score = scores.remove(&document.id);
+        }
+        if let Some(document) = scores.keys().min() {
+            let (run, document, query) = (run.display(), shown(document), shown(&list.id));
+            let found = format!("found document {document} of query {query}");
+            return Err(Failure::input(format!("{run}: {found}, expected only documents of its list")));
         }
     }
     Ok(())

@@ -163,6 +163,18 @@ fn what_lies_below_the_top_keeps_its_order() {
 }
 
 #[test]
+fn documents_that_a_run_cannot_name_and_documents_without_a_text_are_refused() {
+    let home = Home::new();
+    let options = ["--kind", "towers", "--out", "x.run"];
+    fs::write(home.path("blank.jsonl"), home.text("validation.jsonl").replacen("\"d0-1\"", "\"d 1\"", 1)).unwrap();
+    let error = home.refused(&[&["rerank", "model", "blank.jsonl"], &options[..]].concat());
+    assert!(error.contains("query q0: found document \"d 1\", expected a name without blanks"), "{error}");
+    fs::write(home.path("first.run"), "q0 Q0 d0-3 1 9 t\nq0 Q0 d9 2 8 t\nother Q0 d9 1 8 t\n").unwrap();
+    let error = home.refused(&[&["rerank", "model", "validation.jsonl", "--run", "first.run"], &options[..]].concat());
+    assert!(error.contains("first.run: found document d9 of query q0, expected only documents of its list"), "{error}");
+}
+
+#[test]
 fn a_cross_encoder_with_adapters_is_trained_and_reranks_without_being_told() {
     let home = Home::new();
     let set =
