@@ -38,10 +38,11 @@ pub(crate) fn hugging_face_name(path: &str) -> Option<String> {
     Some(format!("{place}.{last}"))
 }
 
-/// The name without the prefix and the spelling of older files; `None` for what is no weight.
+/// The name without the prefix and the spelling of older files; `None` for what is no weight of a scorer, such as the
+/// heads of BERT's own training.
 pub(crate) fn normalized(name: &str) -> Option<String> {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
-    if name == "embeddings.position_ids" {
+    if name == "embeddings.position_ids" || name.starts_with("cls.") {
         return None;
     }
     let name = match (name.strip_suffix("LayerNorm.gamma"), name.strip_suffix("LayerNorm.beta")) {

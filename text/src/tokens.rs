@@ -31,8 +31,8 @@ impl TextTokenizer {
     /// `max_tokens`, a pair where it is longest; by default to the positions of the model.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, if it has another number of words than the model, or if
-    /// `max_tokens` is out of range.
+    /// Returns an error if the file cannot be read, if a word has no row in the model, or if `max_tokens` is out of
+    /// range.
     pub fn from_file(path: &Path, config: &BertConfig, max_tokens: Option<usize>) -> Result<Self, TextError> {
         let positions = config.max_position_embeddings;
         let max_tokens = max_tokens.unwrap_or(positions);
@@ -42,9 +42,10 @@ impl TextTokenizer {
         }
         let bytes = std::fs::read(path).map_err(|error| TextError::model(path, error))?;
         let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(|error| TextError::model(path, error))?;
-        let words = tokenizer.get_vocab_size(true);
-        if words != config.vocab_size {
-            let message = format!("found {words} words, expected {}, the vocab_size of config.json", config.vocab_size);
+        let rows = config.vocab_size;
+        if let Some(id) = tokenizer.get_vocab(true).into_values().max().filter(|id| *id as usize >= rows) {
+            let message =
+                format!("found a word with the number {id}, expected less than {rows}, the vocab_size of config.json");
             return Err(TextError::model(path, message));
         }
         tokenizer.with_padding(None);
