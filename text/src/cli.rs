@@ -412,6 +412,10 @@ impl MineArgs {
             true => Corpus::from_beir(&self.lists, &self.qrels)?,
             false => Corpus::from_lists(read(&[Source::Lines(self.lists.clone())])?).map_err(TextError::from)?,
         };
+        if corpus.queries.is_empty() {
+            let place = self.lists.display();
+            return Err(Failure::input(format!("{place}: found no relevant document, expected one or more")));
+        }
         let work = Work::of("reading texts", corpus.documents.len() + corpus.queries.len());
         let lists = mine(&towers, &corpus, &options, |done| work.done(done))?;
         drop(work);

@@ -379,6 +379,10 @@ fn negatives_are_mined_from_lists_and_folders() {
         "--set",
         "learner.epochs=1",
     ]);
+    fs::write(home.path("none.jsonl"), home.text("same.jsonl").replace("\"relevance\":1.0", "\"relevance\":0.0"))
+        .unwrap();
+    let error = home.refused(&["mine", "model", "none.jsonl", "--out", "x"]);
+    assert!(error.contains("none.jsonl: found no relevant document"), "{error}");
     let error = home.refused(&["mine", "model", "same.jsonl", "--out", "x", "--window", "9:3"]);
     assert!(error.contains("window = 9:3: expected FIRST:LAST"), "{error}");
     let error = home.refused(&["mine", "model", "same.jsonl", "--out", "x", "--window", "500:900"]);
