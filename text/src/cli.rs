@@ -24,7 +24,7 @@ use crate::data::{Beir, Source, TextList, read, to_dataset, write_lines};
 use crate::error::TextError;
 use crate::folder::ModelFolder;
 use crate::mine::{Corpus, MiningOptions, mine};
-use crate::rerank::{Reranker, below, in_first_order, split_at};
+use crate::rerank::{Reranker, below, in_first_order, truncate};
 use crate::run::{FinishedText, RunError, TextRun};
 use crate::scorer::{Kind, TextScorer};
 use crate::settings::TextConfig;
@@ -282,14 +282,15 @@ impl RerankArgs {
             return Err(Failure::input("--top 0: expected at least 1"));
         }
         let (folder, device) = self.model.open()?;
-        let lists = self.lists()?;
+        let mut lists = self.lists()?;
         let dataset = to_dataset(&lists)?;
         check_names(&dataset)?;
-        let (first, others) = split_at(&lists, self.top.unwrap_or(usize::MAX));
+        check_documents(&lists)?;
+        let others = truncate(&mut lists, self.top.unwrap_or(usize::MAX));
         let scores = match folder.kind(self.kind)? {
             Kind::Towers => {
                 let model = folder.towers(None, &device)?.model;
-                self.scores(self.model.reranker(&folder, model, device)?, &first)?
+                self.scores(self.model.reranker(&folder, model, device)?, &lists)?
             }
             Kind::CrossEncoder => {
                 let loaded = folder.cross_encoder(&device)?;
@@ -300,7 +301,7 @@ impl RerankArgs {
                         folder.path().display()
                     )));
                 }
-                self.scores(self.model.reranker(&folder, loaded.model, device)?, &first)?
+                self.scores(self.model.reranker(&folder, loaded.model, device)?, &lists)?
             }
         };
         let with_others = scores
@@ -314,7 +315,7 @@ impl RerankArgs {
         };
         atomic_file::write_with(&self.out, written).map_err(TextError::unwritable(&self.out)).map_err(failure)?;
         let seconds = start.elapsed().as_secs_f64();
-        let documents: usize = first.iter().map(|list| list.documents.len()).sum();
+        let documents: usize = lists.iter().map(|list| list.documents.len()).sum();
         if self.json {
             let summary = json!({"out": self.out, "queries": lists.len(), "documents": documents, "seconds": seconds});
             writeln!(out, "{summary}")?;

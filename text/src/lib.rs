@@ -50,7 +50,7 @@ pub use error::TextError;
 pub use folder::{Loaded, ModelFolder, WEIGHTS};
 pub use learner::{LearnerConfig, LoraConfig};
 pub use lists::{Step, TokenLists, score_lists};
-pub use rerank::{Reranker, below, in_first_order, split_at};
+pub use rerank::{Reranker, below, in_first_order, truncate};
 pub use run::{FinishedText, RunError, TextRun};
 pub use scorer::{CrossEncoder, Kind, Rows, SCALE, TextScorer, Towers};
 pub use settings::{DataConfig, TextConfig};

@@ -12,7 +12,7 @@ use crate::scorer::{Kind, Rows, TextScorer};
 use crate::tokens::{Chunk, TextTokenizer, Tokens};
 
 /// Documents that are scored together, where a list has no more.
-const SCORED_TOGETHER: usize = 1024;
+pub(crate) const SCORED_TOGETHER: usize = 1024;
 
 /// The tokens of lists.
 #[derive(Debug, Clone)]
@@ -29,7 +29,9 @@ impl TokenLists {
     /// # Errors
     /// Returns the error of the tokenizer.
     pub fn new(lists: &[TextList], tokenizer: &TextTokenizer, kind: Kind, pad: usize) -> Result<Self, TextError> {
-        let texts = |list: &TextList| list.documents.iter().map(|document| document.text.clone()).collect::<Vec<_>>();
+        fn texts(list: &TextList) -> Vec<&str> {
+            list.documents.iter().map(|document| document.text.as_str()).collect()
+        }
         let (queries, documents) = match kind {
             Kind::Towers => {
                 let queries: Vec<&str> = lists.iter().map(|list| list.query.as_str()).collect();
@@ -170,17 +172,40 @@ pub fn score_lists<S: TextScorer>(
     tell: impl Fn(usize),
 ) -> Vec<f32> {
     let mut scores = Vec::new();
-    let mut done = 0;
-    while done < chosen.len() {
-        let (mut end, mut documents) = (done, 0);
-        while end < chosen.len() && (end == done || documents + lists.documents(chosen[end]) <= SCORED_TOGETHER) {
-            documents += lists.documents(chosen[end]);
-            end += 1;
-        }
-        let step = lists.step(&chosen[done..end], chunk_tokens, device);
+    for group in groups(chosen.iter().map(|&list| lists.documents(list)), SCORED_TOGETHER) {
+        let step = lists.step(&chosen[group.clone()], chunk_tokens, device);
         scores.extend(step.scores(model).into_data().iter::<f32>());
-        done = end;
-        tell(done);
+        tell(group.end);
     }
     scores
+}
+
+/// Cuts lists into groups that have at most `most` documents together, or are one list; `documents` has the number of
+/// each list.
+pub(crate) fn groups(documents: impl Iterator<Item = usize>, most: usize) -> Vec<Range<usize>> {
+    let (mut groups, mut together) = (Vec::<Range<usize>>::new(), 0);
+    for (list, own) in documents.enumerate() {
+        match groups.last_mut() {
+            Some(group) if together + own <= most => {
+                group.end += 1;
+                together += own;
+            }
+            _ => {
+                groups.push(list..list + 1);
+                together = own;
+            }
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_have_no_more_documents_or_are_one_list() {
+        assert_eq!(groups([3, 4, 9, 1, 6, 1].into_iter(), 7), [0..2, 2..3, 3..5, 5..6]);
+        assert!(groups(std::iter::empty(), 7).is_empty());
+    }
 }

@@ -5,8 +5,8 @@ use burn::tensor::Device;
 use crate::data::{TextDocument, TextList};
 use crate::error::TextError;
 use crate::folder::ModelFolder;
-use crate::lists::{TokenLists, score_lists};
-use crate::scorer::{Kind, TextScorer};
+use crate::lists::{SCORED_TOGETHER, TokenLists, groups, score_lists};
+use crate::scorer::{TextScorer, Towers};
 
 /// A model with what is needed to score texts.
 #[derive(Debug)]
@@ -40,19 +40,26 @@ impl<S: TextScorer> Reranker<S> {
     /// # Errors
     /// Returns the error of the tokenizer.
     pub fn scores(&self, lists: &[TextList], tell: impl Fn(usize)) -> Result<Vec<Vec<f32>>, TextError> {
-        let tokens = TokenLists::new(lists, &self.tokenizer, S::KIND, self.pad)?;
-        let all: Vec<usize> = (0..lists.len()).collect();
-        let scores = score_lists(&self.model, &tokens, &all, self.chunk_tokens, &self.device, tell);
-        let mut rest = scores.into_iter();
-        Ok(lists.iter().map(|list| rest.by_ref().take(list.documents.len()).collect()).collect())
+        let mut scores = Vec::with_capacity(lists.len());
+        for group in groups(lists.iter().map(|list| list.documents.len()), SCORED_TOGETHER) {
+            let some = &lists[group.clone()];
+            let tokens = TokenLists::new(some, &self.tokenizer, S::KIND, self.pad)?;
+            let all: Vec<usize> = (0..some.len()).collect();
+            let found = score_lists(&self.model, &tokens, &all, self.chunk_tokens, &self.device, |_| {});
+            let mut found = found.into_iter();
+            scores.extend(some.iter().map(|list| found.by_ref().take(list.documents.len()).collect()));
+            tell(group.end);
+        }
+        Ok(scores)
     }
+}
 
-    /// The vectors of texts, `[texts][width]`, by their order, if the model is two towers.
+impl Reranker<Towers> {
+    /// The vectors of texts, `[texts][width]`, by their order.
     ///
     /// # Errors
     /// Returns the error of the tokenizer.
     pub fn vectors<T: AsRef<str> + Sync>(&self, texts: &[T], tell: impl Fn(usize)) -> Result<Vec<Vec<f32>>, TextError> {
-        debug_assert_eq!(S::KIND, Kind::Towers);
         let mut vectors = Vec::with_capacity(texts.len());
         for some in texts.chunks(AT_ONCE) {
             let tokens = self.tokenizer.texts(some)?;
@@ -77,11 +84,11 @@ pub fn in_first_order(lists: &mut [TextList]) {
     lists.iter_mut().for_each(|list| list.documents.sort_by(|a, b| key(b).total_cmp(&key(a))));
 }
 
-/// The first `top` documents of each list, and the others.
-pub fn split_at(lists: &[TextList], top: usize) -> (Vec<TextList>, Vec<usize>) {
-    let first =
-        |list: &TextList| TextList { documents: list.documents.iter().take(top).cloned().collect(), ..list.clone() };
-    (lists.iter().map(first).collect(), lists.iter().map(|list| list.documents.len().saturating_sub(top)).collect())
+/// Leaves the first `top` documents of each list, and returns how many others each list had.
+pub fn truncate(lists: &mut [TextList], top: usize) -> Vec<usize> {
+    let others = lists.iter().map(|list| list.documents.len().saturating_sub(top)).collect();
+    lists.iter_mut().for_each(|list| list.documents.truncate(top));
+    others
 }
 
 /// Scores for what lies below the reranked documents: below all of them, in the order that it had.

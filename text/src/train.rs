@@ -23,7 +23,7 @@ use rand::seq::SliceRandom;
 use crate::data::TextList;
 use crate::error::TextError;
 use crate::learner::LearnerConfig;
-use crate::lists::{Step, TokenLists, score_lists};
+use crate::lists::{Step, TokenLists, groups, score_lists};
 use crate::scorer::TextScorer;
 use crate::tokens::Chunk;
 use crate::weights::parameters;
@@ -257,21 +257,8 @@ fn plan(training: &Training) -> Result<Vec<Vec<Vec<usize>>>, TextError> {
     let epoch = |epoch: usize| {
         let mut order = learnable.clone();
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed_for(training.seed, "shuffle", epoch as u64)));
-        let (mut batches, mut documents) = (Vec::<Vec<usize>>::new(), usize::MAX);
-        for list in order {
-            let own = set.tokens.documents(list);
-            match batches.last_mut() {
-                Some(batch) if documents + own <= learner.batch_documents => {
-                    batch.push(list);
-                    documents += own;
-                }
-                _ => {
-                    batches.push(vec![list]);
-                    documents = own;
-                }
-            }
-        }
-        batches
+        let documents = order.iter().map(|&list| set.tokens.documents(list));
+        groups(documents, learner.batch_documents).into_iter().map(|batch| order[batch].to_vec()).collect()
     };
     Ok((0..learner.epochs).map(epoch).collect())
 }
