@@ -17,7 +17,7 @@ use burn_rank_cli::workbench::{
 };
 use burn_rank_cli::{Claim, Report, write_reports};
 
-use crate::data::{self, TextList};
+use crate::data::{self, Lists, TextList};
 use crate::error::TextError;
 use crate::folder::{Loaded, ModelFolder, WEIGHTS};
 use crate::lists::{TokenLists, score_lists};
@@ -57,6 +57,8 @@ pub struct TextRun {
     model: ModelFolder,
     tokenizer: TextTokenizer,
     sets: Vec<(&'static str, Vec<TextList>)>,
+    /// What qualifies the measures of the sets.
+    cautions: Vec<String>,
     device: Device,
 }
 
@@ -95,15 +97,20 @@ impl TextRun {
         or_again(out, OutputFolder::check(&place, &run, claim), || {
             OutputFolder::check(&place, &run, Claim::Overwrite)
         })?;
-        let mut sets = Vec::new();
+        let (mut sets, mut cautions) = (Vec::new(), Vec::new());
         for (name, sources) in config.data.sets() {
-            sets.push((name, data::read(sources)?));
+            let Lists { found, relevant, absent, .. } = data::read_all(sources)?;
+            if absent > 0 {
+                let lack = format!("the candidates lack {absent}, which no measure counts");
+                cautions.push(format!("Of {relevant} relevant documents of the set {name}, {lack}."));
+            }
+            sets.push((name, found));
         }
         let hashes = sets.iter().map(|(_, lists)| data::hash(lists)).chain([model.hash()]);
         let run = run.on(hashes.collect::<Vec<_>>());
         let open = |claim| OutputFolder::open(&place, &run, &resolved, claim);
         let folder = or_again(out, open(claim), || open(Claim::Overwrite))?;
-        Ok(Self { begun, config, kind, folder, model, tokenizer, sets, device })
+        Ok(Self { begun, config, kind, folder, model, tokenizer, sets, cautions, device })
     }
 
     /// The configuration, with what the model decides filled in.
@@ -265,7 +272,7 @@ impl TextRun {
                 validation: of("validation"),
                 test: of("test"),
             },
-            cautions: cautions(texts),
+            cautions: [cautions(texts), self.cautions.clone()].concat(),
             fit: FitReport {
                 seed: self.config.seed,
                 rounds: trained.history.len(),

@@ -344,6 +344,13 @@ fn a_folder_of_beir_is_the_same_as_its_lists() {
     home.done(&["train", "a.toml", "--out", "run", "--set", source, "--set", "learner.epochs=1"]);
     let report: Value = serde_json::from_str(&home.text("run/report.json")).unwrap();
     assert_eq!(report["data"]["train"]["statistics"]["documents"], 32);
+    assert_eq!(report["cautions"], json!([]));
+    fs::write(home.path("beir/qrels/more.tsv"), home.text("beir/qrels/train.tsv") + "q0\tunseen\t1\n").unwrap();
+    let source = source.replace("\"train\"", "\"more\"");
+    home.done(&["train", "a.toml", "--out", "more", "--set", &source, "--set", "learner.epochs=1"]);
+    let report: Value = serde_json::from_str(&home.text("more/report.json")).unwrap();
+    let caution = "Of 9 relevant documents of the set train, the candidates lack 1, which no measure counts.";
+    assert_eq!(report["cautions"], json!([caution]));
     let error = home.refused(&["rerank", "model", "beir", "--kind", "towers", "--out", "x.run"]);
     assert!(error.contains("expected --run with the candidates"), "{error}");
 }

@@ -47,6 +47,8 @@ impl Beir {
             let owned = documents.iter().map(|&(id, score)| (id.to_string(), score));
             Ok::<_, TextError>(owned.collect::<Vec<_>>())
         })?;
+        let relevant = judgments.iter().flatten().flat_map(|(_, of)| of.values()).filter(|relevance| **relevance > 0.0);
+        let (relevant, mut reached) = (relevant.count(), 0);
         let is_judged = |query: &String| judgments.as_ref().is_none_or(|judgments| judgments.contains_key(query));
         let candidates: Vec<_> = run.queries.into_iter().filter(|(query, _)| is_judged(query)).collect();
         if candidates.is_empty() {
@@ -65,10 +67,13 @@ impl Beir {
             for (id, score) in documents {
                 let of = corpus.get(id.as_str()).ok_or_else(|| self.absent("document", &id, "corpus.jsonl"))?;
                 let relevance = judged.and_then(|judged| judged.get(&id)).copied().unwrap_or(0.0);
+                reached += usize::from(relevance > 0.0);
                 let document = TextDocument { id, text: of.to_string(), relevance, score: Some(score) };
                 lists.add(&self.run, 1, (&query, text), document)?;
             }
         }
+        lists.relevant += relevant;
+        lists.absent += relevant - reached;
         Ok(())
     }
 

@@ -79,6 +79,11 @@ impl Source {
 /// # Errors
 /// Returns an error with file and line.
 pub fn read(sources: &[Source]) -> Result<Vec<TextList>, TextError> {
+    Ok(read_all(sources)?.found)
+}
+
+/// Reads lists as [`read`] does, and counts what BEIR's folders judge relevant.
+pub(crate) fn read_all(sources: &[Source]) -> Result<Lists, TextError> {
     let mut lists = Lists::default();
     for source in sources {
         match source {
@@ -86,13 +91,17 @@ pub fn read(sources: &[Source]) -> Result<Vec<TextList>, TextError> {
             Source::Beir(beir) => beir.read(&mut lists)?,
         }
     }
-    Ok(lists.found)
+    Ok(lists)
 }
 
 /// Lists that are read.
 #[derive(Debug, Default)]
 pub struct Lists {
-    found: Vec<TextList>,
+    pub(crate) found: Vec<TextList>,
+    /// The documents that the judgments of BEIR's folders call relevant.
+    pub(crate) relevant: usize,
+    /// Those of them that are not among the candidates.
+    pub(crate) absent: usize,
     places: HashMap<String, usize>,
     documents: HashMap<(usize, String), (PathBuf, usize)>,
 }
