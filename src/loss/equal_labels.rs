@@ -2,7 +2,7 @@
 
 use burn::tensor::{IndexingUpdateOp, Int, Tensor};
 
-use super::lists::{Lists, order_of_ranks};
+use super::lists::{Lists, ones_before, order_of_ranks};
 use crate::op::rank;
 
 /// The groups of documents with the same label in each list.
@@ -15,20 +15,11 @@ pub(in crate::loss) struct EqualLabels {
 impl EqualLabels {
     /// Finds the groups: documents next to each other in the order of the labels, as long as the label is the same.
     pub fn of(lists: &Lists) -> Self {
-        let [batch, documents] = lists.labels.dims();
+        let [_, documents] = lists.labels.dims();
         let places = rank(lists.labels.clone(), lists.mask.clone());
         let order = order_of_ranks(places.clone());
         let sorted = lists.labels.clone().gather(1, order);
-        let first = Tensor::<2>::zeros([batch, 1], (&sorted.device(), sorted.dtype()));
-        let numbers = match documents {
-            // No document is next to another.
-            0 | 1 => first.int(),
-            _ => {
-                let before = sorted.clone().narrow(1, 0, documents - 1);
-                let differs = sorted.narrow(1, 1, documents - 1).not_equal(before);
-                Tensor::cat(vec![first.int(), differs.int()], 1).cumsum(1)
-            }
-        };
+        let numbers = sorted.clone().not_equal(ones_before(sorted)).int().cumsum(1);
         let at = (places - 1.0).int().clamp(0, documents as i64 - 1);
         Self { groups: numbers.gather(1, at), mask: lists.mask.clone() }
     }

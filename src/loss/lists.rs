@@ -432,6 +432,12 @@ pub(super) fn places_like(like: &Tensor<2>) -> Tensor<2> {
 }
 
 /// Replaces 0 with 1, so the result can be a divisor.
+/// Returns the value before each value of a row, `[B, N]`; before the first one, itself.
+pub(super) fn ones_before(x: Tensor<2>) -> Tensor<2> {
+    let places = (places_like(&x) - 2.0).clamp_min(0.0).int();
+    x.gather(1, places)
+}
+
 pub(super) fn one_in_place_of_zero(x: Tensor<1>) -> Tensor<1> {
     let zero = x.clone().equal_elem(0.0);
     x.mask_fill(zero, 1.0)

@@ -17,7 +17,7 @@
 use burn::tensor::{DType, Tensor};
 
 use super::relaxed::{Form, PairSteps, Positions};
-use crate::loss::lists::{Lists, order_of_ranks, places_like};
+use crate::loss::lists::{Lists, ones_before, order_of_ranks, places_like};
 use crate::op::{Step, differences};
 
 /// Replaces ranks with approximate positions, `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))` (approximation-framework,
@@ -53,11 +53,22 @@ pub(super) fn projected_ranks(lists: &Lists, sigma: f64, beta: f64) -> Form {
     let mask = lists.mask.clone().gather(1, order.clone());
     let z = lists.centered().gather(1, order) * (-1.0 / sigma);
     let index = places_like(&z);
-    let means = block_means(z.clone().detach() - index.clone(), mask);
+    let near = with_limited_gaps(z.clone().detach(), &mask);
+    let means = block_means(near - index.clone(), mask);
     let mean = |x: Tensor<2>| -> Tensor<2> { means.clone().matmul(x.unsqueeze_dim::<3>(2)).squeeze_dim(2) };
     let positions = z.clone() - mean(z) + mean(index);
     let positions = positions.gather(1, (ranks - 1.0).int()).mask_fill(lists.padded.clone(), 1.0);
     Form::Positions(Positions::new(positions, beta))
+}
+
+/// Limits the gaps between neighbors of `z`, `[B, N]`, which ascends, to the number of documents of the list. Lists
+/// without a larger gap stay as they are. No block spans a gap of more than half that number, so the blocks stay the
+/// same. With far scores, the values of all others would be rounded to few digits.
+fn with_limited_gaps(z: Tensor<2>, mask: &Tensor<2>) -> Tensor<2> {
+    let documents = mask.clone().sum_dim(1).expand(z.dims());
+    let gaps = z.clone() - ones_before(z.clone());
+    let is_far = gaps.clone().greater(documents.clone()).any_dim(1).expand(z.dims());
+    z.mask_where(is_far, gaps.min_pair(documents).cumsum(1))
 }
 
 /// Returns a matrix, `[B, N, N]`, that averages values within each block of the increasing isotonic regression of `y`.
@@ -92,8 +103,12 @@ mod tests {
     use burn::tensor::Device;
 
     fn positions(scores: &[f64], sigma: f64) -> Vec<f64> {
+        positions_in(DType::F64, scores, sigma)
+    }
+
+    fn positions_in(dtype: DType, scores: &[f64], sigma: f64) -> Vec<f64> {
         let device = Device::flex();
-        let scores = Tensor::<1>::from_data(scores, (&device, DType::F64)).unsqueeze::<2>();
+        let scores = Tensor::<1>::from_data(scores, (&device, dtype)).unsqueeze::<2>();
         let lists = Lists::padded(scores.clone(), scores.zeros_like(), scores.ones_like().greater_elem(0.0));
         let Form::Positions(found) = projected_ranks(&lists, sigma, 10.0) else { panic!("positions") };
         found.positions.into_data().iter().collect()
@@ -117,17 +132,36 @@ mod tests {
 
     #[test]
     fn positions_are_those_of_the_pooled_regression() {
-        let scores = [0.31f64, -1.2, 2.5, 0.9, -0.4, 1.7, 0.05, 0.3];
-        let mut order: Vec<usize> = (0..8).collect();
-        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
-        for sigma in [0.05, 0.3, 0.7, 1.0, 5.0] {
-            let z: Vec<f64> = order.iter().map(|&document| -scores[document] / sigma).collect();
-            let y: Vec<f64> = z.iter().zip(1..).map(|(z, rank)| z - f64::from(rank)).collect();
-            let found = positions(&scores, sigma);
-            for ((z, v), &document) in z.iter().zip(pooled(&y)).zip(&order) {
-                assert!((found[document] - (z - v)).abs() < 1e-12, "{sigma}: {found:?}");
+        let near = [0.31f64, -1.2, 2.5, 0.9, -0.4, 1.7, 0.05, 0.3];
+        let far = [0.31f64, -1e4, 2.5, 0.9, -0.4, 8e3, 0.05, 0.3];
+        for (scores, dtype, limit) in [(near, DType::F64, 1e-12), (far, DType::F64, 1e-9), (far, DType::F32, 1e-4)] {
+            let mut order: Vec<usize> = (0..8).collect();
+            order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+            for sigma in [0.05, 0.3, 0.7, 1.0, 5.0] {
+                let z: Vec<f64> = order.iter().map(|&document| -scores[document] / sigma).collect();
+                let y: Vec<f64> = z.iter().zip(1..).map(|(z, rank)| z - f64::from(rank)).collect();
+                let found = positions_in(dtype, &scores, sigma);
+                for ((z, v), &document) in z.iter().zip(pooled(&y)).zip(&order) {
+                    assert!((found[document] - (z - v)).abs() < limit, "{sigma}: {found:?}");
+                }
+                assert!(
+                    (found.iter().sum::<f64>() - 36.0).abs() < limit.max(1e-9) * 8.0,
+                    "the permutahedron has one sum"
+                );
             }
-            assert!((found.iter().sum::<f64>() - 36.0).abs() < 1e-9, "the permutahedron has one sum");
+        }
+    }
+
+    #[test]
+    fn far_scores_leave_the_blocks_of_the_others() {
+        for dtype in [DType::F32, DType::F64] {
+            let found = |scores: &[f64]| positions_in(dtype, scores, 1.0 / 64.0);
+            assert_eq!(found(&[0.053, 0.0, -1e4]), [1.0, 2.0, 3.0]);
+            assert_eq!(found(&[1e4, 0.05, 0.0]), [1.0, 2.0, 3.0]);
+            assert_eq!(found(&[0.05, 1e4, 0.0, -1e4]), [2.0, 1.0, 3.0, 4.0]);
+            // A block of two, whose scores are half a rank apart.
+            assert_eq!(found(&[0.0078125, 0.0, -1e4]), [1.25, 1.75, 3.0]);
+            assert_eq!(found(&[0.0078125, 1e4, 0.0]), [2.25, 1.0, 2.75]);
         }
     }
 
