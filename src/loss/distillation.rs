@@ -59,8 +59,8 @@ impl DistillationConfig {
     /// Joins a loss of labels and a loss of a teacher's scores.
     ///
     /// # Errors
-    /// Returns an error if a parameter is out of range, if `factor` is given without [`TeacherScale::Query`], or if the
-    /// teacher's loss does not accept any finite number as a label.
+    /// Returns an error if a parameter is out of range, if `factor` is given without [`TeacherScale::Query`], if the
+    /// teacher's loss does not accept any finite number as a label, or if the loss of labels has a teacher's loss too.
     pub fn init(
         &self,
         labels: impl RankingLoss + 'static,
@@ -73,6 +73,10 @@ impl DistillationConfig {
         &self,
         labels: Arc<dyn RankingLoss>,
         teacher: Arc<dyn RankingLoss>,
+        if labels.about().needs_teacher {
+            let expected = "no second loss of a teacher: a sum of losses can be the one";
+            return Err(LossError::parameter(name, "teacher.name", format!("{:?}", about.name), expected));
+        }
     ) -> Result<Distillation, LossError> {
         let (name, about) = (labels.about().name, teacher.about());
         if about.gain.is_some() || about.needs_teacher {
@@ -285,6 +289,19 @@ mod tests {
             self.0.learnable(lists)
         }
     }
+    #[test]
+    fn a_loss_that_has_a_teacher_gets_no_second_one() {
+        let labels = || LambdaNdcgConfig::new().init().unwrap();
+        let teacher = || TeacherKlConfig::new().init().unwrap();
+        let inner = DistillationConfig::new().init(labels(), teacher()).unwrap();
+        let expected = "expected no second loss of a teacher: a sum of losses can be the one";
+        assert_eq!(
+            DistillationConfig::new().init(inner.clone(), teacher()).unwrap_err().to_string(),
+            format!("lambda_ndcg.teacher.name = \"teacher_kl\": {expected}")
+        );
+        assert!(DistillationConfig::new().init(Twice(inner), teacher()).unwrap_err().to_string().ends_with(expected));
+    }
+
 
     #[test]
     fn a_sum_around_it_reads_labels_and_teacher() {
