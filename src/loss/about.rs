@@ -62,7 +62,7 @@ impl Smoothing {
 /// assert!(about.check_document_weights().is_ok());
 /// # Ok::<(), LossError>(())
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct About<'a> {
     /// The name of the loss. A registered loss has the same name in configuration files.
@@ -105,8 +105,12 @@ pub struct About<'a> {
     /// loss whose memory is linear in the length of a list, or whose pairs stay within the [memory
     /// budget](crate::op::Execution::with_memory_budget).
     pub numbers_per_pair: u64,
-    /// What depends on the length of a list in another way, if anything does.
-    pub(super) by_length: Option<&'a dyn ByLength>,
+    /// What depends on the length of a list in another way; a sum has that of all its parts.
+    pub(super) by_length: Vec<&'a dyn ByLength>,
+    /// The gains of further parts of a sum, and whether each must be from 0 to 1.
+    further_gains: Vec<(&'a Gain, bool)>,
+    /// Whether one part of a sum reads a teacher's scores and another is not made for them.
+    pub(crate) mixes_teacher: bool,
 }
 
 /// The approximation and the memory of a loss, where they depend on the length of a list.
@@ -140,7 +144,9 @@ impl<'a> About<'a> {
             held_constant: None,
             estimates_gradient: false,
             numbers_per_pair: 0,
-            by_length: None,
+            by_length: Vec::new(),
+            further_gains: Vec::new(),
+            mixes_teacher: false,
         }
     }
 
@@ -192,25 +198,33 @@ impl<'a> About<'a> {
     /// Returns the properties of the sum of two losses, named `name`. The sum requires what either loss requires. It
     /// has neither a temperature nor second derivatives.
     ///
-    /// Of two gains, the sum has the first; each loss still computes with its own.
+    /// Of two gains, the sum has the first. Each loss still computes with its own, and labels must be in the domain of
+    /// both. If one of the losses reads a teacher's scores and the other is not made for them, the sum accepts no lists
+    /// with a teacher. A [`Distillation`](super::Distillation), whose parts may be sums, reads each where it belongs.
     pub fn plus(self, other: Self, name: &'static str) -> Self {
+        let takes_teacher = |part: &Self| part.needs_teacher || part.reads_teacher;
+        let is_mixed = takes_teacher(&self) != takes_teacher(&other);
+        let mut gains = self.gains().chain(other.gains()).collect::<Vec<_>>().into_iter();
+        let (gain, is_to_one) = gains.next().unzip();
         Self {
-            gain: self.gain.or(other.gain),
-            reads_teacher: self.reads_teacher || other.reads_teacher,
+            gain,
+            has_gains_to_one: is_to_one.unwrap_or(false),
+            further_gains: gains.collect(),
+            reads_teacher: self.reads_teacher && other.reads_teacher,
             needs_teacher: self.needs_teacher || other.needs_teacher,
-            has_gains_to_one: self.has_gains_to_one || other.has_gains_to_one,
+            mixes_teacher: self.mixes_teacher || other.mixes_teacher || is_mixed,
             document_weights: self.document_weights.and(other.document_weights),
             held_constant: self.held_constant.or(other.held_constant),
             estimates_gradient: self.estimates_gradient || other.estimates_gradient,
             numbers_per_pair: self.numbers_per_pair.saturating_add(other.numbers_per_pair),
+            by_length: [self.by_length, other.by_length].concat(),
             ..Self::new(name, Orientation::Loss)
         }
     }
 
-    /// If the gain of a label in the domain is larger than the loss accepts, returns what it accepts.
-    pub(super) fn gain_problem(&self, label: f64) -> Option<String> {
-        let is_large = self.has_gains_to_one && self.gain.is_some_and(|gain| gain.of(label) > 1.0);
-        is_large.then(|| "a label with a gain from 0 to 1 (grades need `gain = { table = [0, 1, 1, 1] }`)".to_string())
+    /// Returns the gains of all parts of a sum, or that of the loss, and whether each must be from 0 to 1.
+    fn gains(&self) -> impl Iterator<Item = (&'a Gain, bool)> {
+        self.gain.map(|gain| (gain, self.has_gains_to_one)).into_iter().chain(self.further_gains.iter().copied())
     }
 
     /// Returns the lists as the loss reads them: with a teacher's scores in place of labels if there are any, unless
@@ -235,19 +249,16 @@ impl<'a> About<'a> {
     /// Returns an error if the user requested an approximation that misses its error tolerance for lists of this
     /// length.
     pub fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
-        self.by_length.map_or(Ok(None), |by_length| by_length.approximation(documents, scores))
+        let found = self.by_length.iter().map(|by_length| by_length.approximation(documents, scores));
+        Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next())
     }
 
     /// Estimates how many bytes the loss stores for the document pairs of `batch` lists with up to `documents`
     /// documents each.
     pub fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
-        self.numbers_of_pairs(documents).saturating_mul(batch as u64).saturating_mul(scores.size() as u64)
-    }
-
-    /// Estimates how many numbers the loss stores for the document pairs of one list.
-    pub(super) fn numbers_of_pairs(&self, documents: usize) -> u64 {
-        let by_length = self.by_length.map_or(0, |by_length| by_length.numbers_of_pairs(documents));
-        of_pairs(self.numbers_per_pair, documents).saturating_add(by_length)
+        let by_length = self.by_length.iter().map(|by_length| by_length.numbers_of_pairs(documents));
+        let numbers = by_length.fold(of_pairs(self.numbers_per_pair, documents), u64::saturating_add);
+        numbers.saturating_mul(batch as u64).saturating_mul(scores.size() as u64)
     }
 
     /// Checks before any computation that a batch's [arrays of document pairs](About::pair_memory) fit into free
@@ -289,7 +300,12 @@ impl<'a> About<'a> {
 }
 
 pub(super) fn check_label(about: &About<'_>, query: usize, document: usize, found: f64) -> Result<(), LossError> {
-    let problem = error::label_problem(about.gain, found).or_else(|| about.gain_problem(found));
+    let of_gain = |(gain, is_to_one): (&Gain, bool)| {
+        let is_large = || is_to_one && gain.of(found) > 1.0;
+        let expected = "a label with a gain from 0 to 1 (grades need `gain = { table = [0, 1, 1, 1] }`)";
+        error::label_problem(Some(gain), found).or_else(|| is_large().then(|| expected.to_string()))
+    };
+    let problem = error::label_problem(about.gain, found).or_else(|| about.gains().find_map(of_gain));
     problem.map_or(Ok(()), |expected| Err(LossError::Label { query, document, found, expected }))
 }
 
@@ -320,4 +336,106 @@ pub enum Change<'a> {
     FullGradient,
     /// Sets a parameter to a new value, as an annealing schedule does.
     Parameter(&'a str, f64),
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::nn::loss::Reduction;
+    use burn::tensor::{Bool, Tensor};
+
+    use super::*;
+    use crate::json::json;
+    use crate::loss::{LossSpec, RankingLoss};
+
+    /// A sum as users write it.
+    #[derive(Debug)]
+    struct Sum<'a>(&'a dyn RankingLoss, &'a dyn RankingLoss);
+
+    impl RankingLoss for Sum<'_> {
+        fn about(&self) -> About<'_> {
+            self.0.about().plus(self.1.about(), "sum")
+        }
+
+        fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+            lists.losses(self.0) + lists.losses(self.1)
+        }
+
+        fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+            self.0.learnable(lists).bool_or(self.1.learnable(lists))
+        }
+    }
+
+    fn built(name: &str) -> Box<dyn RankingLoss> {
+        LossSpec::parse(name).build().unwrap()
+    }
+
+    #[test]
+    fn a_sum_takes_the_labels_that_each_part_takes() {
+        let checked = |first: &dyn RankingLoss, second: &dyn RankingLoss, label: f32| {
+            [Sum(first, second), Sum(second, first)].map(|sum| {
+                let checked = sum.about().check_labels(&[1.0, label], &[0, 2]);
+                checked.err().map(|error| error.to_string().rsplit("expected ").next().unwrap_or_default().to_string())
+            })
+        };
+        let both = |words: &str| [Some(words.to_string()), Some(words.to_string())];
+        let [ndcg, err, any] = ["lambda_ndcg", "soft_err", "list_net"].map(built);
+        assert_eq!(checked(&*ndcg, &*err, 5.0), both("a whole number from 0 to 4"));
+        assert_eq!(checked(&*ndcg, &*err, 4.0), [None, None]);
+        assert_eq!(checked(&*ndcg, &*any, 0.5), both("a whole number from 0 to 30"));
+        let linear = LossSpec::new("mse_gain").with("gain", "linear").build().unwrap();
+        assert_eq!(checked(&*linear, &*ndcg, 0.5), both("a whole number from 0 to 30"));
+        let sum = Sum(&*linear, &*any);
+        assert_eq!(checked(&sum, &*ndcg, 0.5), both("a whole number from 0 to 30"));
+        // Grades whose gains are 0 or 1 for one part, and larger for the other.
+        let spec = LossSpec::new("binary_cross_entropy");
+        let binary = spec.with("gain", json!({"table": [0.0, 1.0, 1.0, 1.0]})).build().unwrap();
+        assert_eq!(checked(&*binary, &*ndcg, 3.0), [None, None]);
+        assert_eq!(checked(&*binary, &*ndcg, 4.0), both("a whole number from 0 to 3"));
+        let [first, second] = checked(&*spec.build().unwrap(), &*ndcg, 2.0);
+        assert!(first == second && first.is_some_and(|words| words.starts_with("a label with a gain from 0 to 1")));
+    }
+
+    #[test]
+    fn a_sum_has_the_memory_and_the_approximation_of_both_parts() {
+        let [pairs, ranks, soft] = ["lambda_measure", "ndcg:projected_ranks", "soft_ndcg"].map(built);
+        let memory = |loss: &dyn RankingLoss| loss.about().pair_memory(2, 1000, DType::F32);
+        let [first, second] = [Sum(&*pairs, &*ranks), Sum(&*ranks, &*pairs)];
+        assert_eq!(memory(&first), memory(&*pairs) + memory(&*ranks));
+        assert_eq!(
+            (memory(&second), memory(&Sum(&first, &*ranks))),
+            (memory(&first), memory(&first) + memory(&*ranks))
+        );
+        let approximation = |loss: &dyn RankingLoss| format!("{:?}", loss.about().approximation(10_000, DType::F32));
+        for sum in [Sum(&*soft, &*ranks), Sum(&*ranks, &*soft)] {
+            assert_eq!(approximation(&sum), approximation(&*soft));
+        }
+        assert!(approximation(&*soft).starts_with("Ok(Some"));
+    }
+
+    #[test]
+    fn a_sum_reads_a_teacher_only_if_both_parts_do() {
+        let [kl, margin, ndcg] = ["teacher_kl", "margin_mse", "lambda_ndcg"].map(built);
+        let both = LossSpec::new("lambda_ndcg").with("teacher", json!({"name": "teacher_kl"})).build().unwrap();
+        let row = |values: [f64; 3]| Tensor::<2>::from_data([values], (&Device::flex(), DType::F64));
+        let untaught = Lists::whole(row([0.5, -1.0, 2.0]), row([1.0, 0.0, 2.0]));
+        let taught = untaught.clone().with_teacher(row([1.5, 0.0, -2.0]));
+        let value = |loss: &dyn RankingLoss, lists: &Lists| {
+            let found = loss.try_forward(lists, Reduction::Sum).map_err(|error| error.to_string())?;
+            Ok::<f64, String>(found.into_scalar::<f64>())
+        };
+        let sum_of = |a: &dyn RankingLoss, b: &dyn RankingLoss, lists: &Lists| {
+            assert!(
+                (value(&Sum(a, b), lists).unwrap() - value(a, lists).unwrap() - value(b, lists).unwrap()).abs() < 1e-12
+            );
+        };
+        sum_of(&*kl, &*margin, &taught);
+        sum_of(&*both, &*kl, &taught);
+        sum_of(&*kl, &*ndcg, &untaught);
+        let expected = "expected a `Distillation` of both in place of the sum";
+        let refused = format!("sum.teacher = scores that one part is not made for: {expected}");
+        let mixed = Sum(&*kl, &*ndcg);
+        for (a, b) in [(&*kl, &*ndcg), (&*ndcg, &*kl), (&*both, &*ndcg), (&*ndcg, &*both), (&mixed, &*both)] {
+            assert_eq!(value(&Sum(a, b), &taught).unwrap_err(), refused);
+        }
+    }
 }

@@ -47,13 +47,15 @@ fn check_document(about: &About<'_>, query: usize, document: usize, score: f64, 
     check_label(about, query, document, label)
 }
 
-/// Checks the device, every score, every label that the loss reads, and every document weight of padded lists.
+/// Checks padded lists: the device, what the loss accepts, every score, every label that the loss reads, and every
+/// document weight.
 pub(super) fn check_values(about: &About<'_>, lists: &Lists) -> Result<(), LossError> {
     let [queries, documents] = lists.scores.dims();
     if queries * documents == 0 {
         return Err(LossError::Empty { found: vec![queries, documents] });
     }
     check_device(&lists.scores)?;
+    lists.check_for(about)?;
     check_documents(about, &about.read(lists))?;
     if about.needs_teacher {
         let taught = lists.taught().ok_or(LossError::NoTeacher { loss: about.name })?;

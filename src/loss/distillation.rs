@@ -12,12 +12,10 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{Bool, DType};
+use burn::tensor::Bool;
 use serde::{Deserialize, Serialize};
 
-use super::about::ByLength;
 use super::prelude::*;
-use super::surrogate::Approximation;
 use crate::measure::{deviation_of, mean_of};
 
 /// The scale of a teacher's scores when a loss reads them.
@@ -73,12 +71,12 @@ impl DistillationConfig {
         &self,
         labels: Arc<dyn RankingLoss>,
         teacher: Arc<dyn RankingLoss>,
+    ) -> Result<Distillation, LossError> {
+        let (name, about) = (labels.about().name, teacher.about());
         if labels.about().needs_teacher {
             let expected = "no second loss of a teacher: a sum of losses can be the one";
             return Err(LossError::parameter(name, "teacher.name", format!("{:?}", about.name), expected));
         }
-    ) -> Result<Distillation, LossError> {
-        let (name, about) = (labels.about().name, teacher.about());
         if about.gain.is_some() || about.needs_teacher {
             let expected = "a loss that reads any number, such as `teacher_kl`, `list_net`, `margin_mse` or `rank_net`";
             return Err(LossError::parameter(name, "teacher.name", format!("{:?}", about.name), expected));
@@ -136,17 +134,17 @@ impl Distillation {
 impl RankingLoss for Distillation {
     fn about(&self) -> About<'_> {
         let (own, teacher) = (self.labels.about(), self.teacher.about());
+        let name = own.name;
         About {
             reads_teacher: own.reads_teacher,
             needs_teacher: true,
+            mixes_teacher: false,
             document_weights: own.document_weights.and(
                 teacher.document_weights.map_err(|_| "the loss of its teacher is not defined for weighted documents"),
             ),
             smoothing: own.smoothing,
             curvature: own.curvature.and(teacher.curvature).map(|_| self as &dyn Curved),
-            numbers_per_pair: 0,
-            by_length: Some(self),
-            ..own.plus(teacher, own.name)
+            ..own.plus(teacher, name)
         }
     }
 
@@ -184,18 +182,6 @@ impl RankingLoss for Distillation {
     }
 }
 
-impl ByLength for Distillation {
-    fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
-        let own = self.labels.about().approximation(documents, scores)?;
-        Ok(own.or(self.teacher.about().approximation(documents, scores)?))
-    }
-
-    fn numbers_of_pairs(&self, documents: usize) -> u64 {
-        let of = |part: &dyn RankingLoss| part.about().numbers_of_pairs(documents);
-        of(&*self.labels).saturating_add(of(&*self.teacher))
-    }
-}
-
 impl Curved for Distillation {
     fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
         self.labels.about().curvature.expect("`curvature` is none without").derivatives(labels, scores, weights)
@@ -216,7 +202,7 @@ impl Curved for Distillation {
 #[cfg(test)]
 mod tests {
     use burn::nn::loss::Reduction;
-    use burn::tensor::{Device, TensorData};
+    use burn::tensor::{DType, Device, TensorData};
 
     use super::*;
     use crate::json::{Value, json};
@@ -289,19 +275,6 @@ mod tests {
             self.0.learnable(lists)
         }
     }
-    #[test]
-    fn a_loss_that_has_a_teacher_gets_no_second_one() {
-        let labels = || LambdaNdcgConfig::new().init().unwrap();
-        let teacher = || TeacherKlConfig::new().init().unwrap();
-        let inner = DistillationConfig::new().init(labels(), teacher()).unwrap();
-        let expected = "expected no second loss of a teacher: a sum of losses can be the one";
-        assert_eq!(
-            DistillationConfig::new().init(inner.clone(), teacher()).unwrap_err().to_string(),
-            format!("lambda_ndcg.teacher.name = \"teacher_kl\": {expected}")
-        );
-        assert!(DistillationConfig::new().init(Twice(inner), teacher()).unwrap_err().to_string().ends_with(expected));
-    }
-
 
     #[test]
     fn a_sum_around_it_reads_labels_and_teacher() {
@@ -314,6 +287,19 @@ mod tests {
         let twice = Twice(loss.clone());
         assert_eq!((twice.about().name, twice.about().held_constant), ("twice", loss.about().held_constant));
         assert!(twice.about().needs_teacher && loss.about().held_constant.is_some());
+    }
+
+    #[test]
+    fn a_loss_that_has_a_teacher_gets_no_second_one() {
+        let labels = || LambdaNdcgConfig::new().init().unwrap();
+        let teacher = || TeacherKlConfig::new().init().unwrap();
+        let inner = DistillationConfig::new().init(labels(), teacher()).unwrap();
+        let expected = "expected no second loss of a teacher: a sum of losses can be the one";
+        assert_eq!(
+            DistillationConfig::new().init(inner.clone(), teacher()).unwrap_err().to_string(),
+            format!("lambda_ndcg.teacher.name = \"teacher_kl\": {expected}")
+        );
+        assert!(DistillationConfig::new().init(Twice(inner), teacher()).unwrap_err().to_string().ends_with(expected));
     }
 
     /// Squares of scores this small are 0 in 32 bits.

@@ -224,7 +224,6 @@ pub trait RankingLoss: Debug + Send + Sync {
     fn try_forward(&self, lists: &dyn LossInput, reduction: Reduction) -> Result<Tensor<1>, LossError> {
         let about = self.about();
         check_input(lists, &about, &|lists| self.learnable(&about.read(lists)))?;
-        lists.rectangles().into_iter().try_for_each(|lists| lists.check_for(&about))?;
         Ok(self.forward_lists(lists, reduction))
     }
 }
@@ -234,8 +233,9 @@ impl Lists {
     /// ([`learnable`](RankingLoss::learnable)) depends only on its labels.
     ///
     /// # Panics
-    /// Panics if the lists have document weights that the loss does not accept ([`About::document_weights`]). Also
-    /// panics if the lists do not fit into the free memory ([`About::check_memory`]).
+    /// Panics if the lists have document weights that the loss does not accept ([`About::document_weights`]), or a
+    /// teacher that a sum does not accept ([`About::plus`]). Also panics if the lists do not fit into the free memory
+    /// ([`About::check_memory`]).
     #[track_caller]
     pub fn losses<L: RankingLoss + ?Sized>(&self, loss: &L) -> Tensor<1> {
         let about = loss.about();
@@ -263,9 +263,13 @@ impl Lists {
     }
 
     /// Checks that a loss accepts the lists, without reading a tensor back from the device.
-    fn check_for(&self, about: &About<'_>) -> Result<(), LossError> {
+    pub(super) fn check_for(&self, about: &About<'_>) -> Result<(), LossError> {
         if self.document_weights.is_some() {
             about.check_document_weights()?;
+        }
+        if self.teacher.is_some() && about.mixes_teacher {
+            let expected = "a `Distillation` of both in place of the sum";
+            return Err(LossError::parameter(about.name, "teacher", "scores that one part is not made for", expected));
         }
         let [batch, documents] = self.scores.dims();
         about.check_memory(batch, documents, self.scores.dtype(), &self.scores.device())

@@ -278,7 +278,7 @@ pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job)
     if !train.document_weights.is_empty() {
         about.check_document_weights()?;
     }
-    check_teacher(about, job)?;
+    check_teacher(&about, job)?;
     let idle = idle_queries(loss, &train.labels, &train.teacher, &train.offsets)?.len();
     if idle == train.queries() {
         let why = match (0..train.queries()).any(|q| train.has_two_labels(q)) {
@@ -301,13 +301,13 @@ pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job)
 
 /// Rejects a loss of a teacher without a teacher, and a teacher that the loss does not read. Notes how many documents
 /// the teacher has not scored.
-fn check_teacher(about: About<'_>, job: Job) -> Result<()> {
+fn check_teacher(about: &About<'_>, job: Job) -> Result<()> {
     let teacher = &job.train.teacher;
     if teacher.is_empty() && about.needs_teacher {
         let expected = "a teacher: `data.teacher`, `data.columns.teacher`, or `with_teacher` in Rust";
         return Err(Refusal::described("loss.teacher", "no teacher's scores in the training data", expected).into());
     }
-    if !(teacher.is_empty() || about.needs_teacher || about.reads_teacher) {
+    if !teacher.is_empty() && (about.mixes_teacher || !(about.needs_teacher || about.reads_teacher)) {
         let found = format!("the loss `{}`, which reads labels", about.name);
         let expected = "a section [loss.teacher] with the name of a loss, or a loss such as `teacher_kl`";
         return Err(Refusal::new("data.teacher", found, expected).into());
@@ -324,9 +324,11 @@ fn check_teacher(about: About<'_>, job: Job) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::Tensor;
+
     use super::*;
     use crate::learner::testing::{self, Warnings};
-    use crate::loss::LossSpec;
+    use crate::loss::{Lists, LossSpec};
 
     #[test]
     fn errors_name_the_parameter_the_value_and_the_range() {
@@ -388,6 +390,37 @@ mod tests {
         context.progress = &warnings;
         trainable("test", Job::new(&train, Some(&with_labels([1.0, 2.0])), &context)).unwrap();
         assert!(warnings.text().contains("the selection measure map is 1 on the validation data whatever the order"));
+    }
+
+    /// A loss of labels added to one of labels and a teacher.
+    #[derive(Debug)]
+    struct Sum(Box<dyn RankingLoss>, Box<dyn RankingLoss>);
+
+    impl RankingLoss for Sum {
+        fn about(&self) -> About<'_> {
+            self.0.about().plus(self.1.about(), "sum")
+        }
+
+        fn query_losses(&self, _: &Lists) -> Tensor<1> {
+            unreachable!("it is refused before")
+        }
+    }
+
+    #[test]
+    fn a_sum_in_which_only_one_part_reads_the_teacher_is_refused() {
+        let data = testing::two_documents().with_teacher(vec![0.5, -0.5]).unwrap();
+        for spec in [
+            LossSpec::new("teacher_kl"),
+            LossSpec::new("list_net").with("teacher", crate::json::json!({"name": "teacher_kl"})),
+        ] {
+            let of = |labels: &str| {
+                let loss = Sum(LossSpec::new(labels).build().unwrap(), spec.build().unwrap());
+                learnable("test", &loss, Job::new(&data, None, &testing::context(None)))
+            };
+            let error = of("lambda_ndcg").unwrap_err().to_string();
+            assert!(error.starts_with("data.teacher = the loss `sum`, which reads labels: expected"), "{error}");
+            assert!(of("margin_mse").is_ok());
+        }
     }
 
     #[test]

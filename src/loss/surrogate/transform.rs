@@ -152,7 +152,7 @@ impl RankingLoss for Surrogate {
     fn about(&self) -> About<'_> {
         let measured =
             About::new(self.name, if self.bound.is_some() { Orientation::Loss } else { self.measure.orientation() });
-        let about = About { gain: self.measure.gain(), by_length: Some(self), ..measured };
+        let about = About { gain: self.measure.gain(), by_length: vec![self], ..measured };
         // In measures such as average precision, the weight of a document would also change what others add.
         let document_weights = match self.uses.operations() {
             Operations::Sums => Ok(()),
