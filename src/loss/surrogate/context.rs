@@ -30,7 +30,11 @@ pub struct MeasureContext<'a> {
 }
 
 impl<'a> MeasureContext<'a> {
-    pub(crate) fn new(lists: &'a Lists, Relaxed(relaxed): Relaxed, only_sums: bool) -> Self {
+    pub(crate) fn new(lists: &'a Lists, Relaxed(mut relaxed): Relaxed, only_sums: bool) -> Self {
+        if let Form::Positions(Positions { positions, .. }) = &mut relaxed {
+            // Functions of positions need only have values at 1 and above, and are computed at padding too.
+            *positions = positions.clone().mask_fill(lists.padded.clone(), 1.0);
+        }
         Self { lists, relaxed, only_sums }
     }
 

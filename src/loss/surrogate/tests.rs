@@ -465,3 +465,32 @@ fn bounds_are_above_the_loss_and_convex() {
     assert!((half(TypeOneBound::Exponential) - (-0.5f64).exp()).abs() < 1e-12);
     assert!((half(TypeOneBound::Logistic) - (1.0 + (-0.5f64).exp()).log2()).abs() < 1e-12);
 }
+
+/// A measure whose function of positions has no value below 1.
+#[derive(Debug)]
+struct FromOne;
+
+impl PositionMeasure for FromOne {
+    fn name(&self) -> &'static str {
+        "from_one"
+    }
+
+    fn value(&self, list: &MeasureContext) -> Tensor<1> {
+        let function = PositionFunction::new(|position| ((position - 1.0).powf_scalar(0.8) * -0.5).exp());
+        list.sum(list.relevance(), &function, None)
+    }
+}
+
+#[test]
+fn functions_of_positions_get_1_or_above_at_padding_too() {
+    let loss = Surrogate::new(FromOne, approximate()).unwrap();
+    let of = |width: usize| {
+        let options = (&Device::flex().autodiff(), DType::F64);
+        let row = |values: [f64; 3]| Tensor::<2>::from_data([values], options).narrow(1, 0, width);
+        let scores = row([0.3, -0.2, 0.9]).require_grad();
+        let lists = Lists::padded(scores.clone(), row([1.0, 0.0, 1.0]), row([1.0, 1.0, 0.0]).greater_elem(0.5));
+        let found = loss.query_losses(&lists);
+        (values(found.clone()), values(scores.grad(&found.sum().backward()).unwrap())[..2].to_vec())
+    };
+    assert_eq!(of(3), of(2));
+}
