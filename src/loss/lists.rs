@@ -281,7 +281,8 @@ impl Lists {
     /// For each query, subtracts the score nearest to 0 from all scores, `[B, N]`; padded places are 0. A loss that
     /// multiplies scores before it subtracts them from each other needs centered scores. Without centering, an offset
     /// shared by all scores would determine the rounding errors. Subtracting a score farther from 0 would add larger
-    /// rounding errors. Centering changes neither score differences nor the gradient.
+    /// rounding errors. Centering changes no score differences. No gradient passes through the score that is
+    /// subtracted, so the gradient is exact only for a loss that an offset of all scores does not change.
     pub fn centered(&self) -> Tensor<2> {
         centered(self.scores.clone(), self.mask.clone())
     }
@@ -431,13 +432,13 @@ pub(super) fn places_like(like: &Tensor<2>) -> Tensor<2> {
     places.unsqueeze::<2>().expand([batch, n])
 }
 
-/// Replaces 0 with 1, so the result can be a divisor.
 /// Returns the value before each value of a row, `[B, N]`; before the first one, itself.
 pub(super) fn ones_before(x: Tensor<2>) -> Tensor<2> {
     let places = (places_like(&x) - 2.0).clamp_min(0.0).int();
     x.gather(1, places)
 }
 
+/// Replaces 0 with 1, so the result can be a divisor.
 pub(super) fn one_in_place_of_zero(x: Tensor<1>) -> Tensor<1> {
     let zero = x.clone().equal_elem(0.0);
     x.mask_fill(zero, 1.0)

@@ -100,8 +100,9 @@ impl From<f64> for Temperature {
 
 impl Lists {
     /// Returns the same lists, with scores that are centered and divided by the spread of their list: its standard
-    /// deviation, but at least 0.3. No gradient passes through the spread. Your own loss can use this method to measure
-    /// its temperature in spreads.
+    /// deviation, but at least 0.3. No gradient passes through the spread, nor through the score that is subtracted.
+    /// Your own loss can use this method to measure its temperature in spreads, if an offset of all scores does not
+    /// change it.
     pub fn in_spreads(&self) -> Self {
         self.over_spread(0, false)
     }
