@@ -60,9 +60,10 @@ pub enum MetricError {
 ///
 /// # Errors
 /// Returns [`MetricError::Shape`] if tensors have different shapes. Returns [`MetricError::Measure`] for a score of NaN
-/// or +inf, a label that the convention rejects, or a measure for which no query counts. A convention that orders ties
-/// by document ids, such as `trec_eval`, gives an error for lists with ties, because tensors have no document ids.
-/// [`MetricError::Measure`] also wraps the other errors of [`measure::evaluate`](crate::measure::evaluate()).
+/// or +inf, a label that the convention rejects, or a measure for which no query counts. The number of the document is
+/// its column, counted from 1. A convention that orders ties by document ids, such as `trec_eval`, gives an error for
+/// lists with ties, because tensors have no document ids. [`MetricError::Measure`] also wraps the other errors of
+/// [`measure::evaluate`](crate::measure::evaluate()).
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -91,7 +92,7 @@ pub fn evaluate(
 ) -> Result<Evaluation, MetricError> {
     let evaluator = Evaluator::new(measures, convention)?;
     let lists = FlatLists::read(scores, labels, mask)?;
-    Ok(evaluator.evaluate(&lists.rankings())?)
+    evaluator.evaluate(&lists.rankings()).map_err(|error| lists.at_column(error))
 }
 
 /// Computes measures of flat scores, `[documents]`, under a convention. Returns the value of each query, and the mean
@@ -144,6 +145,8 @@ struct FlatLists {
     scores: Vec<f32>,
     labels: Vec<f32>,
     offsets: Vec<usize>,
+    /// The column of each document in padded tensors, counted from 1; empty if there was no padding.
+    columns: Vec<usize>,
 }
 
 impl FlatLists {
@@ -153,13 +156,14 @@ impl FlatLists {
         check_shape("mask", &mask.dims(), &shape)?;
         let scores = read(scores.try_into_data())?;
         let (labels, mask) = (read(labels.try_into_data())?, read(mask.try_into_data())?);
-        let mut lists = Self { scores: Vec::new(), labels: Vec::new(), offsets: vec![0] };
+        let mut lists = Self { scores: Vec::new(), labels: Vec::new(), offsets: vec![0], columns: Vec::new() };
         let mut places = scores.iter::<f32>().zip(labels.iter::<f32>()).zip(mask.iter::<bool>());
         for _ in 0..shape[0] {
-            for ((score, label), is_document) in places.by_ref().take(shape[1]) {
+            for (column, ((score, label), is_document)) in (1..).zip(places.by_ref().take(shape[1])) {
                 if is_document {
                     lists.scores.push(score);
                     lists.labels.push(label);
+                    lists.columns.push(column);
                 }
             }
             lists.offsets.push(lists.scores.len());
@@ -173,7 +177,17 @@ impl FlatLists {
         let (scores, labels) = (read(scores.try_into_data())?, read(labels.try_into_data())?);
         let in_order = |data: TensorData| segments.in_order(data.iter::<f32>().collect());
         let offsets = segments.offsets().into();
-        Ok(Self { scores: in_order(scores), labels: in_order(labels), offsets })
+        Ok(Self { scores: in_order(scores), labels: in_order(labels), offsets, columns: Vec::new() })
+    }
+
+    /// Names the document in an error by its column, if it was read from padded tensors.
+    fn at_column(&self, mut error: MeasureError) -> MetricError {
+        if let MeasureError::Score { query, document, .. } | MeasureError::Label { query, document, .. } = &mut error
+            && let Some(&column) = self.columns.get(self.offsets[*query - 1] + *document - 1)
+        {
+            *document = column;
+        }
+        error.into()
     }
 
     fn rankings(&self) -> Rankings<'_> {
@@ -313,6 +327,16 @@ mod tests {
             found.unwrap_err().to_string()
         };
         assert!(message(all(vec![f32::NAN, 0.0]), all(vec![0.0, 1.0])).starts_with("document 1 of query 1"));
+        let padded = |scores: [f32; 3], labels: [f32; 3]| {
+            let all = |values: [f32; 3]| Tensor::<2>::from_data([[0.5; 3], values], &device);
+            let mask = Tensor::from_data([[false, true, true], [false, true, true]], &device);
+            let found = evaluate(all(scores), all(labels), mask, &[Measure::Wta], &Convention::default());
+            found.unwrap_err().to_string()
+        };
+        let score = padded([0.0, 1.0, f32::NAN], [0.0; 3]);
+        assert!(score.starts_with("document 3 of query 2 has the score NaN"), "{score}");
+        let label = padded([0.0; 3], [0.0, f32::NAN, 0.0]);
+        assert!(label.starts_with("document 2 of query 2 has the label NaN"), "{label}");
         let nothing = message(all(vec![1.0, 0.0]), all(vec![0.0, 0.0]));
         assert!(nothing.starts_with("wta has no mean"), "{nothing}");
         let none = Tensor::<2>::zeros([0, 2], &device);

@@ -208,7 +208,8 @@ impl RankingMetric {
             RankingInput::Packed { scores, labels, query_ids } => segments(query_ids.clone(), scores.dims()[0])
                 .and_then(|segments| FlatLists::read_packed(scores.clone(), labels.clone(), &segments)),
         };
-        let measured = lists.and_then(|lists| Ok(self.evaluator.first_measure(&lists.rankings())?));
+        let measured = lists
+            .and_then(|lists| self.evaluator.first_measure(&lists.rankings()).map_err(|error| lists.at_column(error)));
         match measured {
             Ok(values) => Ok(values.into_iter().flatten().collect()),
             Err(MetricError::Read(error)) => Err(error),
