@@ -221,7 +221,10 @@ impl Cell {
         MeasureName::ALL.iter().flat_map(of)
     }
 
-    /// Returns the cost of this combination; for expected ranks, this is the cost in the model with independent trials.
+    /// Returns the cost of this combination with its default parameters. Kendall's tau under approximate positions
+    /// stores tensors of document pairs with any step but `logistic` and `tanh`.
+    ///
+    /// For expected ranks, this is the cost in the model with independent trials.
     /// In float32 on a CPU, the exact rank model needs less time: a factor `n` of this cost becomes `log n`. In float64
     /// or on other devices, the exact rank model takes `29 sqrt(1 + ln n)` times as long as independent trials.
     pub fn cost(self) -> CellCost {
