@@ -149,11 +149,15 @@ impl Derivatives {
     }
 }
 
-/// Returns the standard deviation of the scores of a query, at most [`LARGEST_SPREAD`], or 1 if all scores are equal.
-/// Unlike the spread in which losses measure their temperature, it has no floor: it is the length of a step.
+/// Returns the standard deviation of the scores of a query, at most [`LARGEST_SPREAD`], or 1 if all scores are equal up
+/// to rounding. Unlike the spread in which losses measure their temperature, it has no floor: it is the length of a
+/// step.
 fn spread(scores: &[f64]) -> f64 {
     let deviation = deviation_of(scores.iter().copied());
-    if deviation > 0.0 { deviation.clamp(1e-12, LARGEST_SPREAD) } else { 1.0 }
+    // The mean of equal scores may differ from them in its last digits.
+    let largest = scores.iter().fold(0.0, |largest: f64, score| largest.max(score.abs()));
+    let are_equal = scores.iter().all(|score| *score == scores[0]) || deviation < 1e-12 * largest;
+    if are_equal { 1.0 } else { deviation.clamp(1e-12, LARGEST_SPREAD) }
 }
 
 #[cfg(test)]
@@ -211,6 +215,15 @@ mod tests {
 
     fn geometric(parameter: Option<&str>, from: f64, to: f64) -> AnnealConfig {
         AnnealConfig::Geometric { parameter: parameter.map(String::from), from, to, epochs: None }
+    }
+
+    #[test]
+    fn equal_scores_have_the_spread_of_one_whatever_their_mean_is_rounded_to() {
+        assert!(deviation_of([0.1; 3].into_iter()) > 0.0);
+        for equal in [&[0.1; 3][..], &[0.0; 2], &[-7e20; 7], &[0.3, 0.1 + 0.2, 0.3]] {
+            assert_eq!(spread(equal), 1.0, "{equal:?}");
+        }
+        assert_eq!([spread(&[1.0, 3.0]), spread(&[1e-9, -1e-9]), spread(&[1e9, -1e9])], [1.0, 1e-9, LARGEST_SPREAD]);
     }
 
     #[test]
