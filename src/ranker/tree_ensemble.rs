@@ -198,6 +198,13 @@ impl TreeEnsemble {
         self.arrays.roots.len()
     }
 
+    /// Returns the feature and the gain of each split, or `None` if the gains are not known.
+    pub(crate) fn gains(&self) -> Option<Vec<(u32, f64)>> {
+        let TreeArrays { feature, statistics, .. } = &self.arrays;
+        let splits = (0..feature.len()).filter(|&node| feature[node] != LEAF);
+        splits.map(|node| Some((feature[node], f64::from(*statistics.gain.get(node)?)))).collect()
+    }
+
     /// Adds a tree whose nodes list parents before children. Adding a tree this way removes the
     /// [statistics](NodeStatistics) of the ensemble.
     ///

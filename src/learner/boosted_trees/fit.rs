@@ -197,11 +197,13 @@ impl Iterative for Boosting<'_> {
     fn importance(&self, state: &State, best_round: usize) -> Option<Importance> {
         let features = self.setting.train.feature_count;
         let mut importance = Importance { gain: vec![0.0; features], splits: vec![0; features] };
+        let mut splits = self.setting.start.map_or(Some(Vec::new()), TreeEnsemble::gains)?;
         for trees in state.members() {
-            for &(feature, gain) in trees.gains.get(..best_round)?.iter().flatten() {
-                importance.gain[feature as usize] += gain;
-                importance.splits[feature as usize] += 1;
-            }
+            splits.extend(trees.gains.get(..best_round)?.iter().flatten());
+        }
+        for (feature, gain) in splits {
+            importance.gain[feature as usize] += gain;
+            importance.splits[feature as usize] += 1;
         }
         Some(importance)
     }

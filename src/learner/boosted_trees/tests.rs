@@ -513,14 +513,18 @@ fn trees_that_go_on_keep_the_counts_that_all_of_them_have() {
     let bare = Model::Trees(TreeEnsemble::from_arrays(3, bare).unwrap());
     let statistics = |start: &Model| {
         let learner = learner().starting_from(start).unwrap();
-        let Model::Trees(trees) = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap().model else {
-            panic!("trees")
-        };
-        (trees.reached(data.features.to_slice()), trees.arrays().statistics.clone())
+        let fitted = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap();
+        let Model::Trees(trees) = fitted.model else { panic!("trees") };
+        (trees.reached(data.features.to_slice()), trees.arrays().statistics.clone(), fitted.importance)
     };
-    let (reached, known) = statistics(&start);
+    let (reached, known, importance) = statistics(&start);
     assert_eq!(known.count, reached);
-    assert_eq!(statistics(&bare).1, NodeStatistics::default());
+    // The importance is that of all trees.
+    let (importance, gain) = (importance.unwrap(), known.gain.iter().copied().map(f64::from).sum::<f64>());
+    assert_eq!(importance.splits.iter().sum::<usize>(), known.gain.iter().filter(|gain| **gain > 0.0).count());
+    assert!((importance.gain.iter().sum::<f64>() - gain).abs() < 1e-6 * gain);
+    let (_, unknown, importance) = statistics(&bare);
+    assert_eq!((unknown, importance), (NodeStatistics::default(), None));
 }
 
 #[test]
