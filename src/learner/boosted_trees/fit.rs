@@ -133,7 +133,7 @@ impl Iterative for Boosting<'_> {
             }
         }
         let loss = self.loss();
-        let losses = Some(loss * self.setting.objective.queries);
+        let losses = self.learner.config.position.is_none().then_some(loss * self.setting.objective.queries);
         let mut figures = vec![("leaves".to_string(), leaves / found), ("step".to_string(), steps / found)];
         figures.extend(self.learner.annealed.clone().zip(self.annealed));
         Ok(Step::Made(Made { losses, ..Made::new(loss, figures) }))

@@ -136,6 +136,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn no_surrogate_stands_beside_a_measure_of_scores_without_factors() {
+        for (position, expected) in [(None, 2), (config(1).position, 0)] {
+            let config = BoostedTreesConfig { position, ..config(1) };
+            let learner = config.check(&Parts::default().with_loss(LossSpec::new("approx_ndcg"))).unwrap();
+            let fitted = learner.fit(Job::new(&data(), None, &testing::context(None))).unwrap();
+            let figures = fitted.history[0].figures.iter();
+            let found = figures.filter(|(name, _)| ["surrogate", "exact_learnable"].contains(&name.as_str())).count();
+            assert_eq!(found, expected, "{:?}", fitted.history[0]);
+        }
+    }
+
     /// Every first document is clicked, whatever its features are.
     #[test]
     fn clicks_that_follow_positions_are_explained_by_factors() {

@@ -186,7 +186,8 @@ impl<'a> Session<'a> {
         let queries: usize = steps.iter().map(Vec::len).sum();
         let sum: f64 = losses.iter().sum();
         self.job.context.progress.trained(steps.len());
-        Ok(Made { losses: Some(sum), ..Made::new(sum / queries as f64, figures) })
+        let losses = self.model.positions.is_none().then_some(sum);
+        Ok(Made { losses, ..Made::new(sum / queries as f64, figures) })
     }
 
     /// Returns the scorer to measure and save; this scorer has the averaged weights if the configuration asks for them.

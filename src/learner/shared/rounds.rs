@@ -113,7 +113,8 @@ pub(crate) struct Made {
     pub(crate) objective: f64,
     /// Further figures, by name.
     pub(crate) figures: Vec<(String, f64)>,
-    /// For learners that minimize a surrogate, the weighted sum of the losses of all training queries.
+    /// For learners that minimize a surrogate, the weighted sum of the losses of all training queries. It is `None` with
+    /// factors of positions, since the scores that are measured have no factors.
     pub(crate) losses: Option<f64>,
 }
 
@@ -281,8 +282,8 @@ impl<'a> Rounds<'a> {
         let on_train = measured(Set::Training, self.job.train)?;
         let on_validation = self.job.validation.map(|data| measured(Set::Validation, data)).transpose()?.flatten();
         let Made { objective, mut figures, losses } = made;
-        if let Some(surrogate) = &self.surrogate {
-            figures.extend(losses.map(|losses| surrogate.figure(losses)));
+        if let (Some(surrogate), Some(losses)) = (&self.surrogate, losses) {
+            figures.push(surrogate.figure(losses));
             figures.extend(on_train.as_deref().and_then(|values| surrogate.exact_figure(values)));
         }
         let [train, validation] = [on_train, on_validation].map(|values| values.as_deref().and_then(mean));

@@ -78,6 +78,24 @@ fn factors_are_resumed_with_every_optimizer() {
     }
 }
 
+/// The loss sees scores with factors, and measures see scores without.
+#[test]
+fn no_surrogate_stands_beside_a_measure_of_other_scores() {
+    let data = placed(data().0);
+    for (position, expected) in [(false, true), (true, false)] {
+        let mut config = json!({"epochs": 1});
+        if position {
+            config["position"] = json!({"kind": "additive", "l2": L2});
+        }
+        let learner = learner(config, json!({"kind": "linear"}), "approx_ndcg");
+        let fitted = learner.fit(Job::new(&data, None, &context(None, &()))).unwrap();
+        for name in ["surrogate", "exact_learnable"] {
+            let is_there = fitted.history[0].figures.iter().any(|(figure, _)| figure == name);
+            assert_eq!(is_there, expected, "{name}: {:?}", fitted.history[0].figures);
+        }
+    }
+}
+
 #[test]
 fn processes_share_the_factors() {
     let (train, validation) = data();
