@@ -245,6 +245,7 @@ impl RankingLearner for BoostedTrees {
             return Err(Refusal::new("start", found, format!("{}, as in the data", train.feature_count)).into());
         }
         let steps = self.config.steps_for(surrogate);
+        Block::ask_memory(train, &self.config)?;
         let setting = Setting {
             objective: Objective::new(self.loss.built.clone(), steps, train, &context.device)?,
             train,

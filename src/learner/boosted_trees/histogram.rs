@@ -8,10 +8,14 @@
 
 use std::ops::Range;
 
+use super::config::BoostedTreesConfig;
 use super::sums::Sums;
 use crate::data::RankingDataset;
 use crate::learner::solver::bins::{Binned, MAX_BINS, bins_in_passes, bins_of};
+use crate::memory::product;
 use crate::parallel;
+use crate::refusal::Refusal;
+use crate::text::counted;
 
 /// The number of features in a group, each of which has one byte of a 64-bit word.
 pub(super) const LANES: usize = 8;
@@ -53,6 +57,22 @@ fn groups_of_a_block(groups: usize, data: &RankingDataset) -> usize {
 }
 
 impl Block {
+    /// Checks that there is enough free memory for the bins of all documents, and for the histograms of a tree. The last
+    /// leaf of a tree has none.
+    ///
+    /// # Errors
+    /// [`Refusal`] if they need more memory than is free.
+    pub(super) fn ask_memory(data: &RankingDataset, config: &BoostedTreesConfig) -> Result<(), Refusal> {
+        let (documents, features) = (data.documents(), data.feature_count);
+        let of_depth = config.max_depth.and_then(|depth| 1usize.checked_shl(depth.try_into().ok()?));
+        let leaves = config.leaves.min(of_depth.unwrap_or(usize::MAX)).min(documents / config.min_documents).max(2);
+        let groups = features.div_ceil(LANES).div_ceil(data.group().count());
+        let bytes = product([groups, leaves - 1, size_of::<Cells>()]);
+        let bytes = bytes.saturating_add(product([features.div_ceil(LANES), documents, size_of::<u64>()]));
+        let what = format!("growing trees of up to {leaves} leaves on {}", counted(features, "feature"));
+        Refusal::ask_memory("learner.leaves", what, bytes, "lower it, or train on fewer features")
+    }
+
     /// Cuts the features of a dataset into at most `bins` bins, block by block. Streamed features are cut in a few
     /// passes ([`bins_in_passes`]).
     pub(super) fn of_data(data: &RankingDataset, bins: usize) -> Vec<Self> {

@@ -8,6 +8,7 @@ use rand::RngExt;
 
 use super::config::{BoostedTreesConfig, Steps};
 use super::fit::member_seed;
+use super::histogram::Block;
 use super::member::{ensemble, towards_gains};
 use crate::data::RankingDataset;
 use crate::learner::Job;
@@ -525,6 +526,17 @@ fn trees_that_go_on_keep_the_counts_that_all_of_them_have() {
     assert!((importance.gain.iter().sum::<f64>() - gain).abs() < 1e-6 * gain);
     let (_, unknown, importance) = statistics(&bare);
     assert_eq!((unknown, importance), (NodeStatistics::default(), None));
+}
+
+#[test]
+fn histograms_beyond_the_memory_are_refused() {
+    let data = testing::random(20, 8, 3, 5);
+    // No tree has more leaves than documents.
+    assert!(Block::ask_memory(&data, &BoostedTreesConfig { leaves: usize::MAX, ..small() }).is_ok());
+    let wide = RankingDataset { feature_count: 1 << 40, ..data };
+    let error = Block::ask_memory(&wide, &small()).unwrap_err().to_string();
+    let expected = "learner.leaves: growing trees of up to 4 leaves on 1099511627776 features takes about ";
+    assert!(error.starts_with(expected) && error.ends_with("lower it, or train on fewer features"), "{error}");
 }
 
 #[test]
