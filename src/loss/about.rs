@@ -327,8 +327,8 @@ pub(super) fn check_offsets(documents: usize, offsets: &[usize]) -> Result<(), L
 #[non_exhaustive]
 pub enum Change<'a> {
     /// Draws new noise for each row of a batch, separately from all other rows. `seed` maps the loss's own seed to the
-    /// new seed. The gradient learner requests new noise at every step. Requesting new noise never fails; a loss
-    /// without noise returns `None`.
+    /// new seed. The gradient learner requests new noise at every step, and boosted trees in every round. Requesting
+    /// new noise never fails; a loss without noise returns `None`.
     Noise(&'a dyn Fn(u64) -> u64),
     /// Also differentiates the quantity that the loss otherwise [holds constant](About::held_constant), so that the
     /// gradient is the exact gradient of the value. A loss returns `None` if it holds nothing constant, or if it cannot

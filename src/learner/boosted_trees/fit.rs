@@ -21,6 +21,7 @@ use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Importance, Job, PositionFactor, StopReason};
 use crate::learner::shared::position::{check_positions, factors};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+use crate::loss::{Change, RankingLoss};
 use crate::ranker::{Model, Node, TreeEnsemble};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
@@ -62,19 +63,42 @@ struct Boosting<'a> {
     members: Vec<Member<'a>>,
     /// The value of the annealed parameter in the current round, or `None` before the first round.
     annealed: Option<f64>,
+    /// The seed of the fit.
+    seed: u64,
 }
 
 impl Boosting<'_> {
-    /// Sets the value of the annealed parameter for a round. Returns whether the loss has changed.
-    fn anneal(&mut self, round: usize, state: &State) -> Result<bool> {
-        let BoostedTrees { config, loss, annealed: Some(parameter), .. } = self.learner else { return Ok(false) };
-        let (Some(anneal), Some(state)) = (&config.anneal, &state.anneal) else { return Ok(false) };
-        let value = state.value(anneal, round, config.rounds);
-        let is_new = self.annealed.replace(value) != Some(value);
+    /// Returns the number of the next tree. Trees are numbered after those from which the fit starts.
+    fn number(&self, history: &History) -> usize {
+        self.setting.start.map_or(0, TreeEnsemble::trees) + history.next()
+    }
+
+    /// Sets the value of the annealed parameter and draws the noise of the loss for the next round. Returns whether the
+    /// loss has changed.
+    fn set_loss(&mut self, history: &History, state: &State) -> Result<bool> {
+        let BoostedTrees { config, loss, annealed, .. } = self.learner;
+        let (mut built, mut is_new) = (loss.built.clone(), false);
+        if let (Some(parameter), Some(anneal), Some(state)) = (annealed, &config.anneal, &state.anneal) {
+            let value = state.value(anneal, history.next(), config.rounds);
+            is_new = self.annealed.replace(value) != Some(value);
+            built = loss.record.build_with(parameter, value)?;
+        }
+        let seed = |own| seed_for(self.seed ^ own, "boosted_trees noise", self.number(history) as u64);
+        if let Some(noisy) = built.changed(Change::Noise(&seed))? {
+            (built, is_new) = (noisy.into(), true);
+        }
         if is_new {
-            self.setting.objective.set_loss(loss.record.build_with(parameter, value)?)?;
+            self.setting.objective.set_loss(built)?;
         }
         Ok(is_new)
+    }
+
+    /// Returns whether the next round may find a tree where this one has found none, since its sample, the noise of
+    /// its loss, or the annealed parameter differs.
+    fn may_find_others(&self) -> Result<bool> {
+        let BoostedTrees { config, loss, .. } = self.learner;
+        let is_annealing = config.anneal.as_ref().is_some_and(|anneal| self.annealed != Some(anneal.ends()[1]));
+        Ok(config.samples() || is_annealing || loss.built.changed(Change::Noise(&|own| own))?.is_some())
     }
 
     /// Returns the score of each document, averaged over the tree ensembles of all seeds.
@@ -104,16 +128,15 @@ impl Iterative for Boosting<'_> {
     }
 
     fn resume(&mut self, state: &mut State, history: &History) -> Result<()> {
-        self.anneal(history.next(), state)?;
+        self.set_loss(history, state)?;
         self.members.iter_mut().zip(state.members()).try_for_each(|(member, trees)| member.resume(&self.setting, trees))
     }
 
     fn round(&mut self, history: &History, state: &mut State) -> Result<Step> {
-        if self.anneal(history.next(), state)? {
+        if self.set_loss(history, state)? {
             self.members.iter_mut().for_each(|member| member.differentiate(&self.setting.objective));
         }
-        // Samples are numbered after the trees from which the fit starts.
-        let round = self.setting.start.map_or(0, TreeEnsemble::trees) + history.next();
+        let round = self.number(history);
         let (mut leaves, mut steps, mut found) = (0.0, 0.0, 0.0);
         for (member, trees) in self.members.iter_mut().zip(state.members_mut()) {
             if let Some([grown, step]) = member.grow(&mut self.setting, round, trees)? {
@@ -121,8 +144,7 @@ impl Iterative for Boosting<'_> {
             }
         }
         if found == 0.0 {
-            // The next sample may have queries or features that this one lacks.
-            if !self.learner.config.samples() {
+            if !self.may_find_others()? {
                 return Ok(Step::End(StopReason::Converged));
             }
             found = 1.0;
@@ -256,7 +278,7 @@ impl RankingLearner for BoostedTrees {
         };
         let member = |number| Member::new(job, member_seed(context.seed, number), &self.config);
         let members = (0..self.config.seeds.unwrap_or(1)).map(member).collect();
-        let mut boosting = Boosting { learner: self, setting, members, annealed: None };
+        let mut boosting = Boosting { learner: self, setting, members, annealed: None, seed: context.seed };
         let rounds = rounds.most(self.config.rounds).patience(self.config.patience).beside_measure(surrogate)?;
         let mut parameters = vec![json!(self.config), json!(self.loss)];
         parameters.extend(self.start.as_ref().map(|start| json!(start)));

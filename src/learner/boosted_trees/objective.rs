@@ -166,6 +166,7 @@ mod tests {
     use crate::learner::boosted_trees::BoostedTreesConfig;
     use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
     use crate::learner::shared::anneal::AnnealConfig;
+    use crate::learner::shared::context::{Round, StopReason};
     use crate::learner::testing::dataset;
     use crate::learner::{Job, testing};
     use crate::loss::LossSpec;
@@ -244,6 +245,26 @@ mod tests {
             let expected = [1.0, 2.0, 4.0, 8.0, 16.0];
             assert!(moved.len() == 5 && moved.iter().zip(expected).all(|(m, e)| (m - e).abs() < 1e-9), "{moved:?}");
         }
+    }
+
+    /// At the smallest temperatures, no split gains enough.
+    #[test]
+    fn a_round_without_a_tree_ends_the_fit_only_at_the_end_of_the_schedule() {
+        let data = testing::random(20, 8, 3, 5);
+        let fit = |from, to, epochs| {
+            let anneal = AnnealConfig::Geometric { parameter: Some("sigma".into()), from, to, epochs };
+            let config = BoostedTreesConfig { min_gain: 1e-2, ..config(anneal) };
+            let learner = config.check(&Parts::default().with_loss(LossSpec::new("lambda_ndcg"))).unwrap();
+            if epochs.is_none() {
+                testing::assert_reproducible(&learner, &data, &data, 2);
+            }
+            let fitted = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap();
+            let leaves = |round: &Round| round.figures.iter().find(|(name, _)| name == "leaves").unwrap().1;
+            (fitted.history.iter().map(|round| leaves(round) > 1.0).collect::<Vec<bool>>(), fitted.stop)
+        };
+        let (grown, stop) = fit(1e-6, 1.0, None);
+        assert_eq!((grown.len(), grown[0], grown[4], stop), (5, false, true, StopReason::Completed));
+        assert_eq!(fit(1.0, 1e-6, Some(3)), (vec![true, false], StopReason::Converged));
     }
 
     #[test]

@@ -540,6 +540,23 @@ fn histograms_beyond_the_memory_are_refused() {
 }
 
 #[test]
+fn noise_is_drawn_anew_in_every_round() {
+    let config = BoostedTreesConfig { rounds: 2, learning_rate: 1e-9, ..small() };
+    for (loss, is_noisy) in [("xe_ndcg", true), ("yeti_loss", true), ("lambda_ndcg", false)] {
+        let rounds = fit(&config, loss, &exclusive_or()).history;
+        let difference = (rounds[1].objective - rounds[0].objective).abs();
+        assert!((difference > 1e-4) == is_noisy, "{loss}: {difference}");
+    }
+    let data = testing::random(20, 8, 3, 5);
+    for loss in ["xe_ndcg", "stochastic_rank"] {
+        let config = BoostedTreesConfig { rounds: 4, ..small() };
+        let learner = config.check(&Parts::default().with_loss(LossSpec::new(loss))).unwrap();
+        testing::assert_reproducible(&learner, &data, &data, 2);
+        testing::assert_same_in_processes(&learner, &data, &data, 2);
+    }
+}
+
+#[test]
 fn processes_share_the_queries_the_features_and_the_batches() {
     // Three blocks of features, and two batches of queries for automatic differentiation.
     let (train, validation) = (testing::random(1400, 12, 20, 5), testing::random(10, 8, 20, 6));

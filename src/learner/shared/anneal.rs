@@ -96,7 +96,7 @@ impl AnnealConfig {
     }
 
     /// Returns the first and the last value.
-    fn ends(&self) -> [f64; 2] {
+    pub(crate) fn ends(&self) -> [f64; 2] {
         let (Self::Geometric { from, to, .. } | Self::Linear { from, to, .. } | Self::Plateau { from, to, .. }) = *self;
         [from, to]
     }
