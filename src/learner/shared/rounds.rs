@@ -101,7 +101,7 @@ pub(crate) enum Set {
 pub(crate) enum Step {
     /// A round that may be selected as the best.
     Made(Made),
-    /// An intermediate round, which is never selected.
+    /// An intermediate round, which is selected only if the configuration names it.
     Passed(Made),
     /// The fit ends without a further round.
     End(StopReason),
@@ -267,7 +267,8 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Measures a round and adds it to the history. If `counts` is false, the round cannot be selected.
+    /// Measures a round and adds it to the history. If `counts` is false, the round is selected only if the configuration
+    /// names it.
     fn record<L: Iterative>(
         &self,
         run: &mut Run<L::State>,
@@ -288,7 +289,8 @@ impl<'a> Rounds<'a> {
         }
         let [train, validation] = [on_train, on_validation].map(|values| values.as_deref().and_then(mean));
         let round = Round { round: run.history.next(), objective, train, validation, figures };
-        let is_given = self.job.context.selection.round.is_some();
+        let given = self.job.context.selection.round;
+        let (is_given, counts) = (given.is_some(), counts || given == Some(round.round));
         let rose = counts && if is_given { run.history.tops_all(&round) } else { run.history.would_improve(&round) };
         // If the configuration names the round to keep, the selected round is always the latest one.
         let improved = if is_given { counts } else { rose };
@@ -553,7 +555,8 @@ mod tests {
         assert_eq!(taken(&objectives, 3), (3, 3, StopReason::Completed));
         assert_eq!(taken(&objectives, 1), (1, 1, StopReason::Completed));
         assert_eq!(taken(&objectives, 9), (4, 4, StopReason::Completed), "no more than the learner makes");
-        assert_eq!(taken(&[3.0, -2.0, 1.0], 2), (1, 2, StopReason::Completed), "a round on the way is none to take");
+        assert_eq!(taken(&[3.0, -2.0, 1.0], 2), (2, 2, StopReason::Completed), "a round on the way");
+        assert_eq!(taken(&[3.0, -2.0, -1.0, 1.0], 3), (3, 3, StopReason::Completed), "after another");
     }
 
     #[test]

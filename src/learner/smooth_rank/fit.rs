@@ -73,7 +73,7 @@ struct Annealing<'a> {
     objective: &'a dyn Objective,
     center: &'a [f64],
     job: Job<'a>,
-    /// The weights after the last round, and whether the round ended because it reached the maximum number of steps.
+    /// The weights after the last round, and whether it was at the last sigma and reached the maximum number of steps.
     weights: Vec<f64>,
     cut_short: bool,
 }
@@ -101,7 +101,8 @@ impl Iterative for Annealing<'_> {
             descent::minimize(self.objective, &*loss, lambda, self.center, start, &self.learner.config)?;
         let value = objectives[objectives.len() - 1];
         let away: f64 = weights.iter().zip(self.center).map(|(weight, at)| (weight - at).powi(2)).sum();
-        (self.weights, self.cut_short) = (weights, cut_short);
+        let is_last = (round + 1).is_multiple_of(sigmas.len());
+        (self.weights, self.cut_short) = (weights, cut_short && is_last);
         let figures = [
             ("lambda", lambda),
             ("sigma", sigma),
@@ -110,7 +111,7 @@ impl Iterative for Annealing<'_> {
             ("gradient_norm", gradient_norm),
         ];
         let made = Made { losses: Some(value - lambda * away), ..Made::new(value, figures) };
-        Ok(if (round + 1) % sigmas.len() == 0 { Step::Made(made) } else { Step::Passed(made) })
+        Ok(if is_last { Step::Made(made) } else { Step::Passed(made) })
     }
 
     fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {

@@ -131,6 +131,18 @@ fn only_rounds_at_the_last_sigma_are_chosen() {
 }
 
 #[test]
+fn a_round_that_is_given_is_kept_at_any_sigma() {
+    let data = testing::random(4, 10, 3, 2);
+    let learner = config().check(&Parts::default()).unwrap();
+    let mut context = testing::context(None);
+    context.selection.round = Some(3);
+    let fitted = learner.fit(Job::new(&data, None, &context)).unwrap();
+    assert_eq!((fitted.best_round, fitted.history.len()), (3, 3));
+    let (weights, _) = linear_weights(&fitted.model);
+    assert!(weights.iter().zip(learner.ridge(&data).unwrap()).any(|(weight, start)| *weight != start as f32));
+}
+
+#[test]
 fn kernel_components_and_networks_learn_what_a_line_cannot() {
     // Relevant documents lie in the middle.
     let documents: Vec<(f32, [f32; 1])> =
