@@ -57,6 +57,10 @@ impl<W: WeakRankers> Boosting<'_, W> {
         for (_, data, scores) in &mut self.scores.0 {
             let added = self.weak.scores(&member.ranker, data)?;
             scores.iter_mut().zip(added).for_each(|(score, h)| *score += member.alpha * h);
+            // Scores are measured as `f32`.
+            if !scores.iter().all(|&score| (score as f32).is_finite()) {
+                return Err(LearnerError::data(NAME, "the scores are not finite: normalize the features"));
+            }
         }
         Ok(())
     }
@@ -94,9 +98,12 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
         let weak_values = self.weak.values(&ranker, self.judge, self.train)?;
         let phi: f64 = weights.iter().zip(&weak_values).map(|(weight, value)| weight * value).sum();
         if phi <= 0.0 {
+            // The rankers of earlier rounds are a result; without any, there is none.
+            if !state.members.is_empty() {
+                return Ok(Step::End(StopReason::Converged));
+            }
             let reason = format!(
-                "the best weak ranker of round {} has {} 0 on every query: choose another learner.measure",
-                history.next(),
+                "the best weak ranker of round 1 has {} 0 on every query: choose another learner.measure",
                 self.judge.measure
             );
             return Err(LearnerError::data(NAME, reason));

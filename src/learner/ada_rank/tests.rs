@@ -100,6 +100,28 @@ fn without_reuse_the_fit_ends_when_no_feature_is_left() {
     assert_eq!(figure(&fitted.history[1], "feature"), 2.0);
 }
 
+/// The second feature ranks no relevant document first.
+#[test]
+fn without_reuse_the_fit_ends_where_no_feature_left_is_of_any_use() {
+    let data = dataset(2, &[&[(1.0, &[1.0, 0.0]), (0.0, &[0.0, 1.0])], &[(1.0, &[0.0, 0.0]), (0.0, &[1.0, 1.0])]]);
+    let measure = Some(Measure::Precision(Some(1)));
+    let config =
+        AdaRankConfig { reuse: false, directions: Directions::Descending, measure, ..AdaRankConfig::default() };
+    let fitted = fit(&config, &data);
+    assert_eq!((fitted.stop, fitted.history.len(), fitted.best_round), (StopReason::Converged, 1, 1));
+    let learner = config.check(&Parts::default()).unwrap();
+    let error = learner.fit(Job::new(&data.select(&[1]), None, &testing::context(None))).unwrap_err().to_string();
+    assert!(error.contains(" 0 on every query: choose another learner.measure"), "{error}");
+}
+
+#[test]
+fn scores_that_overflow_are_refused_with_advice() {
+    let data = dataset(1, &[&[(1.0, &[3e38]), (0.0, &[1e38])], &[(0.0, &[3e38]), (1.0, &[1e38])]]);
+    let learner = AdaRankConfig::default().check(&Parts::default()).unwrap();
+    let error = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap_err().to_string();
+    assert_eq!(error, "ada_rank: the scores are not finite: normalize the features");
+}
+
 #[test]
 fn a_fit_without_progress_ends() {
     let config = AdaRankConfig { patience: Some(3), rounds: 100, ..AdaRankConfig::default() };
