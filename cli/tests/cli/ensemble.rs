@@ -107,7 +107,9 @@ fn fixed_deviations_score_each_document_by_itself_and_trees_are_exported() {
     for (score, own) in scores(&bench, "trees.txt", "valid.txt").iter().zip(&own) {
         assert!((score - own / deviation).abs() < 1e-5, "{score} {own}");
     }
-    bench.output(&["convert", "all", "trees.json", "--format", "xgboost"]);
+    for format in ["xgboost", "xgboost-dump"] {
+        bench.output(&["convert", "all", "trees.json", "--format", format]);
+    }
     for format in ["onnx", "onnx-batch"] {
         bench.output(&["convert", "all", "all.onnx", "--format", format]);
     }

@@ -90,10 +90,11 @@ impl Ranker {
         (entry.write)(&ranker).map_err(refuse)
     }
 
-    /// Returns the ranker. For the formats of LightGBM and XGBoost, members become one sum of trees if they can.
+    /// Returns the ranker. For formats of trees that accept them, members become one sum of trees; ONNX holds each.
     fn as_accepted(&self, entry: &ExportEntry) -> Cow<'_, Self> {
         let Model::Members(members) = self.model() else { return Cow::Borrowed(self) };
-        let trees = members.as_trees().filter(|_| entry.system.is_some());
+        let become_trees = (entry.accepts)(self.model()) && entry.extension != onnx::ENTRY.extension;
+        let trees = members.as_trees().filter(|_| become_trees);
         let ranker = trees.and_then(|(normalizer, trees)| {
             Self::new(normalizer.clone(), Model::Trees(trees), self.metadata().clone()).ok()
         });

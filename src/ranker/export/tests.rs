@@ -4,7 +4,7 @@ use burn::tensor::Device;
 
 use super::*;
 use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
-use crate::ranker::{Metadata, Node, NodeStatistics, TreeArrays, TreeEnsemble};
+use crate::ranker::{Member, Members, Metadata, Node, NodeStatistics, TreeArrays, TreeEnsemble};
 use crate::scorer::{LinearScorer, MlpScorerConfig, Scorer, ScorerConfig};
 
 /// Creates a ranker from a model and a normalizer fitted to `data`.
@@ -141,6 +141,23 @@ fn files_of_trees_equal_those_worked_by_hand() {
     for (threshold, text) in [(0.25, 0.249999f32), (-0.5, -0.500001)] {
         assert_eq!(text + 1e-6, threshold);
     }
+}
+
+#[test]
+fn members_become_one_sum_of_trees_in_every_format_that_accepts_them() {
+    let (data, device) = (data(), Device::flex());
+    let member = |(name, missing_left): (&str, bool)| Member {
+        name: name.into(),
+        weight: 1.0,
+        ranker: ranker(NormalizerKind::None, trees(missing_left), &data),
+    };
+    let members = Members::new([("a", true), ("b", false)].map(member).into()).unwrap();
+    let joined = Ranker::of_members(members.with_fixed_deviations(&data, &device).unwrap()).unwrap();
+    for (format, trees) in [(LIGHT_GBM, "\nTree="), (XG_BOOST, "\"id\":"), (XG_BOOST_DUMP, "{\"nodeid\":0,")] {
+        let text = String::from_utf8(joined.export(format).unwrap()).unwrap();
+        assert_eq!(text.matches(trees).count(), 2, "{text}");
+    }
+    assert!(joined.export(RANK_LIB_TREES).is_err() && joined.export(ONNX).is_ok());
 }
 
 #[test]
