@@ -36,6 +36,9 @@ pub enum Node {
     },
 }
 
+/// The largest number of features of an ensemble that a file may state. Each of them has a name in some files.
+const MOST_FEATURES: usize = 1 << 24;
+
 /// The named arrays of a [`TreeEnsemble`]. The array `roots` has one entry per tree; `missing_left` and `zero_missing`
 /// are lists of node numbers. All other arrays have one entry per node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -171,9 +174,13 @@ impl TreeEnsemble {
     /// Creates an ensemble from the arrays of a file.
     ///
     /// # Errors
-    /// Returns [`ModelError`] if arrays differ in length, a number is not finite, or a child does not come after its
-    /// parent. The same error is returned if a node or feature does not exist.
+    /// Returns [`ModelError`] if there are more than [`MOST_FEATURES`], arrays differ in length, a number is not finite,
+    /// or a child does not come after its parent. The same error is returned if a node or feature does not exist.
     pub(crate) fn from_arrays(feature_count: usize, arrays: TreeArrays) -> Result<Self, ModelError> {
+        if feature_count > MOST_FEATURES {
+            let expected = format!("expected at most {MOST_FEATURES}");
+            return Err(ModelError(format!("tree ensemble: found {feature_count} features, {expected}")));
+        }
         check(feature_count, &arrays)?;
         Ok(Self { feature_count, arrays, sums: Sums::default() })
     }

@@ -40,8 +40,7 @@ fn decode(text: &str) -> Result<Imported, String> {
     let mut lines = (1..).zip(text.lines().map(str::trim_end));
     let (header, mut next) = Block::read(&mut lines);
     header.check()?;
-    let features = header.number::<usize>("max_feature_idx")?.checked_add(1);
-    let features = features.ok_or("max_feature_idx: found the largest number, expected a smaller one")?;
+    let features = header.number::<usize>("max_feature_idx")?.saturating_add(1);
     let announced = header.words("tree_sizes").count();
     let mut blocks = Vec::new();
     while let Some((line, name)) = next {

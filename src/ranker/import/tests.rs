@@ -238,6 +238,15 @@ fn rankers_without_a_counterpart_are_refused_by_name() {
         (rank_lib, "weight=\"0.5\"", "", "line 5: found a tree without a weight"),
         (rank_lib, "<feature> 1 </feature>", "<feature> 0 </feature>", "found feature 0"),
         (rank_lib, "</ensemble>\n", "</ensemble><ensemble>", "expected the end of the file"),
+        (light_gbm, "max_feature_idx=1", "max_feature_idx=18446744073709551615", "features, expected at most 16777216"),
+        (
+            xg_boost,
+            "\"num_feature\":\"2\"",
+            "\"num_feature\":\"16777217\"",
+            "XGBoost JSON: tree ensemble: found 16777217 features, expected at most 16777216",
+        ),
+        (cat_boost, "\"flat_feature_index\":1,", "\"flat_feature_index\":4294967294,", "found 4294967295 features"),
+        (rank_lib, "<feature> 1 </feature>", "<feature> 4294967295 </feature>", "found 4294967295 features"),
     ] {
         let message = error(format, from, to);
         assert!(message.contains(expected), "{message}\n{expected}");
