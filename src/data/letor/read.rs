@@ -93,20 +93,20 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
         return Err(DataError::Empty { path: path.to_path_buf(), expected: "`label qid:ID index:value ...`" });
     }
     if state.has_queries != Some(true) {
-        for size in beside::group_sizes(path, documents)? {
+        for size in beside::group_sizes((path, options), documents)? {
             assembly.add_numbered_group(size);
         }
     }
     if options.document_weights == Weights::File {
-        assembly.document_weights.extend(beside::weights_of_documents(path, documents)?);
+        assembly.document_weights.extend(beside::weights_of_documents((path, options), documents)?);
     }
     if options.positions {
-        assembly.positions.extend(beside::positions_of_documents(path, documents)?);
+        assembly.positions.extend(beside::positions_of_documents((path, options), documents)?);
     }
     assembly.put_together()?;
     if options.query_weights == Weights::File {
         let queries = assembly.dataset.queries() - assembly.query_weights.len();
-        assembly.query_weights.extend(beside::weights_of_queries(path, queries)?);
+        assembly.query_weights.extend(beside::weights_of_queries((path, options), queries)?);
     }
     Ok(())
 }

@@ -211,6 +211,18 @@ fn query_weights_are_read_from_beside_the_file() {
 }
 
 #[test]
+fn positions_may_be_long() {
+    let options = ReadOptions { positions: true, ..ReadOptions::default() };
+    let [top, side] = ["top", "side"].map(|place| place.repeat(100));
+    let positions = format!("{top}\n{side}\n");
+    let (_folder, paths) = files(&[("a", b"0 qid:1 1:1\n1 qid:1 1:2\n"), ("a.position", positions.as_bytes())]);
+    let data = read(&paths[..1], &options).unwrap();
+    assert_eq!(data.positions.of_each().collect::<Vec<_>>(), [&top, &side]);
+    std::fs::write(&paths[1], positions.repeat(2)).unwrap();
+    assert!(read(&paths[..1], &options).unwrap_err().to_string().contains("a.position: 4 positions, "));
+}
+
+#[test]
 fn document_weights_are_read_from_lightgbms_file() {
     let weighted = ReadOptions { document_weights: Weights::File, ..ReadOptions::default() };
     let data: &[u8] = b"0 qid:1 1:1\n1 qid:1 1:2\n2 qid:2 1:3\n";
