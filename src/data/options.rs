@@ -279,6 +279,8 @@ pub struct Like<'a> {
     /// Whether the scores of a teacher and positions are not read, and the columns that are named for them may be
     /// absent.
     pub ignores_teacher_and_positions: bool,
+    /// Whether a CSV file has the identifiers of queries as they are, as a table of scores does.
+    pub has_exact_queries: bool,
     /// The column used to split the queries into folds or sets, which is not a feature.
     pub key: Option<&'a KeyColumn>,
 }

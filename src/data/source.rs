@@ -119,6 +119,11 @@ impl Source {
         }
     }
 
+    /// Returns the path of the file or the name of the reader.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn long_line(&self, found: String) -> DataError {
         DataError::limit(&self.path, found, format!("{} bytes", self.most_line_bytes), "max_line_bytes")
     }

@@ -17,7 +17,7 @@ use super::schema::{self, Layout};
 use super::values::{SHOWN, is_missing};
 use crate::data::assembly::Assembly;
 use crate::data::error::{DataError, comma_in_words, quoted, unfit};
-use crate::data::letor::parse_f32;
+use crate::data::letor::{ReadOptions, parse_f32};
 use crate::data::source::{BLOCK, Input, Source};
 use crate::parallel;
 use crate::text::{counted, shortened};
@@ -32,18 +32,21 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
     assembly.begin_file(path, true);
     let mut source = Source::open(input, options)?;
     let mut next = Vec::new();
-    next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
+    next_rows(&mut source, &mut next, separator, options)?;
     let names = take_header(&mut next, separator, path)?;
     check_columns(names.len(), path, assembly)?;
     if next.is_empty() {
-        next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
+        next_rows(&mut source, &mut next, separator, options)?;
     }
     let types = types(&names, &next, separator, path, assembly)?;
     let layout = Layout::of(&types, path, assembly)?;
     let (before, teacher) = (assembly.bytes, layout.teacher);
     let most = options.most_cells(before + source.bytes_that_count());
+    let are_exact = assembly.like.has_exact_queries;
     let mut appender = Appender::new(assembly, path, layout, most);
-    appender.query_of = query_of;
+    if !are_exact {
+        appender.query_of = query_of;
+    }
     appender.check_columns()?;
     let columns = appender.layout.project();
     let decoder = Decoder { path, types: Arc::new(types), columns, separator, teacher };
@@ -52,7 +55,7 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
         // Twice the threads, so that all have work until the last block.
         let mut blocks = vec![std::mem::take(&mut next)];
         while blocks.len() < 2 * rayon::current_num_threads() {
-            next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
+            next_rows(&mut source, &mut next, separator, options)?;
             if next.is_empty() {
                 break;
             }
@@ -69,7 +72,7 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
             rows += batch.num_rows();
         }
         if next.is_empty() {
-            next_rows(&mut source, &mut next, path, options.max_line_bytes)?;
+            next_rows(&mut source, &mut next, separator, options)?;
         }
     }
     if rows == 0 {
@@ -95,23 +98,39 @@ fn query_of(text: &str) -> Option<&str> {
     }
 }
 
+/// Returns a function of the bytes of a table, one after another. It returns whether the text after the byte is within
+/// quotes. As for the crate `csv`, only a quote at the beginning of a field opens one.
+fn quoting(separator: u8) -> impl FnMut(u8) -> bool {
+    let (mut is_open, mut at_edge) = (false, true);
+    move |byte| {
+        let closes = is_open && byte == b'"';
+        is_open = if byte == b'"' { at_edge && !is_open } else { is_open };
+        // A quote right behind the one that closes opens again: the two stand for a quote in the text.
+        at_edge = closes || (!is_open && [separator, b'\n', b'\r'].contains(&byte));
+        is_open
+    }
+}
+
 /// Replaces the contents of `block` with the next whole rows, or leaves it empty at the end of the input. A row ends at
 /// a line end outside quotes.
-fn next_rows(source: &mut Source, block: &mut Vec<u8>, path: &Path, most: usize) -> Result<(), DataError> {
+fn next_rows(source: &mut Source, block: &mut Vec<u8>, separator: u8, options: &ReadOptions) -> Result<(), DataError> {
     source.next_block(block)?;
     source.check_lines(block)?;
-    let mut more = Vec::new();
-    let mut quotes = memchr::memchr_iter(b'"', block).count();
-    while quotes % 2 == 1 {
+    if memchr::memchr(b'"', block).is_none() {
+        return Ok(());
+    }
+    let (mut more, mut is_quoted, most) = (Vec::new(), quoting(separator), options.max_line_bytes);
+    let mut is_open = block.iter().fold(false, |_, &byte| is_quoted(byte));
+    while is_open {
         source.next_block(&mut more)?;
         if more.is_empty() {
             break;
         }
-        quotes += memchr::memchr_iter(b'"', &more).count();
+        is_open = more.iter().fold(true, |_, &byte| is_quoted(byte));
         block.append(&mut more);
         if block.len() > most.max(2 * BLOCK) {
             let found = format!("a quote that does not end within {} bytes", block.len());
-            return Err(DataError::limit(path, found, format!("{most} bytes"), "max_line_bytes"));
+            return Err(DataError::limit(source.path(), found, format!("{most} bytes"), "max_line_bytes"));
         }
     }
     Ok(())
@@ -119,14 +138,11 @@ fn next_rows(source: &mut Source, block: &mut Vec<u8>, path: &Path, most: usize)
 
 /// Removes the first row from a block and returns the names of the columns that it holds.
 fn take_header(block: &mut Vec<u8>, separator: u8, path: &Path) -> Result<Vec<String>, DataError> {
-    let mut is_quoted = false;
-    let end = block.iter().position(|&byte| {
-        is_quoted ^= byte == b'"';
-        byte == b'\n' && !is_quoted
-    });
+    let mut is_quoted = quoting(separator);
+    let end = block.iter().position(|&byte| !is_quoted(byte) && byte == b'\n');
     let header: Vec<u8> = block.drain(..end.map_or(block.len(), |end| end + 1)).collect();
     let expected = "names of columns, in UTF-8, in the first line";
-    if row_of_lone_return(&header).is_some() {
+    if row_of_lone_return(&header, separator).is_some() {
         return Err(unfit(path, format!("{LONE_RETURN} in the first line"), LINE_ENDS));
     }
     let names = fields(&header, separator).ok_or_else(|| unfit(path, quoted(header.trim_ascii_end()), expected))?;
@@ -178,7 +194,7 @@ fn reader<R: Read>(text: R, separator: u8) -> ::csv::Reader<R> {
 fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &Assembly) -> Result<Schema, DataError> {
     let all = names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect::<Vec<_>>();
     let decoder = Decoder { path, types: Arc::new(Schema::new(all)), columns: Vec::new(), separator, teacher: None };
-    if let Some(row) = row_of_lone_return(block) {
+    if let Some(row) = row_of_lone_return(block, separator) {
         return Err(decoder.lone_return(row));
     }
     let mut first: Vec<Option<(usize, String)>> = vec![None; names.len()];
@@ -203,15 +219,14 @@ const LONE_RETURN: &str = "a carriage return without a line feed";
 const LINE_ENDS: &str = "lines that end in LF or CRLF";
 
 /// Returns the row, counted from 0, with the first carriage return outside quotes that no line feed follows.
-fn row_of_lone_return(block: &[u8]) -> Option<usize> {
+fn row_of_lone_return(block: &[u8], separator: u8) -> Option<usize> {
     let is_lone = |at: usize| block.get(at + 1) != Some(&b'\n');
     memchr::memchr_iter(b'\r', block).find(|&at| is_lone(at))?;
-    let (mut row, mut start, mut is_quoted) = (0, 0, false);
+    let (mut row, mut start, mut is_quoted) = (0, 0, quoting(separator));
     for (at, &byte) in block.iter().enumerate() {
-        is_quoted ^= byte == b'"';
-        match byte {
-            b'\r' if !is_quoted && is_lone(at) => return Some(row),
-            b'\n' if !is_quoted => {
+        match (is_quoted(byte), byte) {
+            (false, b'\r') if is_lone(at) => return Some(row),
+            (false, b'\n') => {
                 row += usize::from(!block[start..at].trim_ascii().is_empty());
                 start = at + 1;
             }
@@ -248,7 +263,8 @@ impl Decoder<'_> {
             return Ok(batch);
         }
         // The reader would end a row there, so it would read more rows than there are line feeds.
-        row_of_lone_return(block).map_or_else(|| self.by_fields(block, rows), |row| Err(self.lone_return(row)))
+        let lone = row_of_lone_return(block, self.separator);
+        lone.map_or_else(|| self.by_fields(block, rows), |row| Err(self.lone_return(row)))
     }
 
     /// Returns the error for a row with a carriage return that does not end a line.

@@ -136,6 +136,36 @@ fn rows_of_many_blocks_and_quoted_line_ends_are_read_in_order() {
     assert_eq!(data.document_ids[119_999], "two\nlines, 119999");
 }
 
+/// As for the crate `csv`, a quote that is not the first character of a field is a character like others.
+#[test]
+fn a_quote_within_a_field_opens_nothing() {
+    let text = "label,query,width\",f,document\n1,a,2,0.5,a 5\" phone\n0,a,1,0.25,\"b, \"\"6\"\"\n7\"\n1,b,2,4,c\"\"\n";
+    let data = read_named("a.csv", text.as_bytes(), &keep()).unwrap();
+    assert_eq!(data.feature_names, ["width\"", "f"]);
+    assert_eq!(data.features.to_slice(), [2.0, 0.5, 1.0, 0.25, 2.0, 4.0]);
+    assert_eq!(data.document_ids, ["a 5\" phone", "b, \"6\"\n7", "c\"\""]);
+    // In several blocks, the first of which has an odd number of quotes.
+    let mut text = "query,label,document,f\n0,1,a 5\" phone,0\n".to_owned();
+    (1..200_000).for_each(|row| text += &format!("{},{},phone {row},{row}\n", row / 10, row % 2));
+    assert!(text.len() > 2 * crate::data::source::BLOCK);
+    assert_eq!(read_named("large.csv", text.as_bytes(), &keep()).unwrap().documents(), 200_000);
+    let lone =
+        read_named("a.csv", b"label,query,f,document\n1,a,2,a 5\"\n1,a,3,b\rc\n", &keep()).unwrap_err().to_string();
+    assert!(lone.contains("row 2: found a carriage return without a line feed"), "{lone}");
+}
+
+#[test]
+fn data_without_weights_may_lack_the_column_of_weights() {
+    let options = named(Columns { weight: Some("w".into()), ..Columns::default() });
+    let read = |ignores_teacher_and_positions| {
+        let (_folder, paths) = files(&[("a.csv", &b"label,query,f\n1,a,2\n"[..])]);
+        let like = Like { ignores_teacher_and_positions, ..Like::default() };
+        read_like(paths.iter().map(Input::from_path), &options, &like).map(|read| read.data.feature_names)
+    };
+    assert_eq!(read(true).unwrap(), ["f"]);
+    assert!(read(false).unwrap_err().to_string().contains("a column `w` (option `columns.weight`)"));
+}
+
 #[test]
 fn faults_of_csv_have_their_row_and_column() {
     let message = |text: &str, options: &ReadOptions| {
