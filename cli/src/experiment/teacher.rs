@@ -192,7 +192,7 @@ fn of_lines(path: &Path, rows: &Rows) -> Result<Vec<f32>, DataError> {
 fn of_table(path: &Path, rows: &Rows) -> Result<Vec<f32>, DataError> {
     let mut options = ReadOptions { missing: Missing::Keep, columns: Columns::default(), ..ReadOptions::default() };
     options.columns.teacher = Some("score".to_owned());
-    let like = Like { ignores_labels: true, ..Like::default() };
+    let like = Like { ignores_labels: true, has_exact_queries: true, ..Like::default() };
     let table = read_like([Input::from_path(path)], &options, &like)
         .map_err(|error| DataError::Key { key: KEY, source: Box::new(error) })?
         .data;
@@ -275,6 +275,17 @@ mod tests {
     }
 
     #[test]
+    #[test]
+    fn a_table_of_scores_has_the_names_of_queries_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        fs::write(&path, "query,document,row,fold,score\n1.5,,1,1,0.5\nNA,,2,1,1\n1.0,,3,1,2\n").unwrap();
+        let data = RankingDataset::builder().features(vec![1.0, 2.0, 3.0], 1).labels(vec![1.0; 3]);
+        let ids = ["1.5", "NA", "1.0"].map(String::from).to_vec();
+        let data = data.query_ids(ids).query_sizes(&[1; 3]).build().unwrap();
+        assert_eq!(of_table(&path, &Rows::of(&data)).unwrap(), [0.5, 1.0, 2.0]);
+    }
+
     fn scores_that_do_not_fit_say_which_where_and_what_was_expected() {
         let head = "query,document,row,fold,score\n";
         for (name, text, expected) in [
