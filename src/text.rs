@@ -104,8 +104,13 @@ pub(crate) fn one_of<N: AsRef<str>>(known: &[N]) -> String {
 pub(crate) fn first_of<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 8;
     let more = if names.len() > SHOWN { format!(", ... ({} in all)", names.len()) } else { String::new() };
-    let quoted: Vec<String> = names.take(SHOWN).map(|name| format!("`{}`", name.escape_debug())).collect();
+    let quoted: Vec<String> = names.take(SHOWN).map(in_quotes).collect();
     format!("{}{more}", quoted.join(", "))
+}
+
+/// Returns a name in quotes, cut with an ellipsis if it is long.
+pub(crate) fn in_quotes(name: &str) -> String {
+    format!("`{}`", shown(name).escape_debug())
 }
 
 /// Returns a number with its noun, as in `1 query` or `2 queries`. The caller gives the noun in the singular.

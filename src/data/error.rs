@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file_kind::FileKind;
 use crate::refusal::Refusal;
-use crate::text::{counted, did_you_mean, harmless, nearest};
+use crate::text::{counted, did_you_mean, harmless, nearest, shown};
 
 /// The reason why data cannot be read or used. Lines and columns are numbered from 1; columns count the bytes of a
 /// line.
@@ -36,8 +36,9 @@ pub enum DataError {
     },
     /// The documents of a query are not on consecutive lines of one file.
     #[error(
-        "{}:{line}:{column}: found query `{query}` again, expected its documents on consecutive lines (it began at {}:{first_line}{})",
+        "{}:{line}:{column}: found query `{}` again, expected its documents on consecutive lines (it began at {}:{first_line}{})",
         path.display(),
+        shown(query),
         first_path.display(),
         match path == first_path {
             true if line <= first_line => "; the file is given twice",
@@ -74,7 +75,7 @@ pub enum DataError {
         expected: &'static str,
     },
     /// A value in a table cannot be used.
-    #[error("{}: row {row}, column `{column}`: found {found}, expected {expected}", path.display())]
+    #[error("{}: row {row}, column `{}`: found {found}, expected {expected}", path.display(), shown(column))]
     Cell {
         /// The file.
         path: PathBuf,
@@ -180,7 +181,7 @@ pub enum DataError {
         documents: usize,
     },
     /// A label is outside the domain of a measure or loss.
-    #[error("query `{query}`, document {document}: label {found}, expected {expected}")]
+    #[error("query `{}`, document {document}: label {found}, expected {expected}", shown(query))]
     Label {
         /// The identifier of the query.
         query: String,
@@ -337,10 +338,10 @@ fn is_of_digits(text: &str) -> bool {
 /// Prepares a piece of text for a message. The result is quoted, shortened and safe to print on a terminal.
 pub fn quoted(text: &[u8]) -> String {
     const LONGEST: usize = 40;
-    let shown = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)]);
-    match shown.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("`{}...`", harmless(&shown[..end])),
-        None => format!("`{}`", harmless(&shown)),
+    let text = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)]);
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("`{}...`", harmless(&text[..end])),
+        None => format!("`{}`", harmless(&text)),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::data::assembly::Assembly;
 use crate::data::error::{DataError, comma_in_words, quoted, unfit};
 use crate::data::options::{Columns, KeyColumn, Like, Weights};
 use crate::foreign_names::ours;
-use crate::text::{counted, did_you_mean, first_of, nearest, plural};
+use crate::text::{counted, did_you_mean, first_of, in_quotes as shown, nearest, plural};
 
 /// The role of each column, as an index into the columns of the file or, after [`Layout::project`], of its batches.
 #[derive(Debug)]
@@ -489,7 +489,7 @@ impl Table<'_> {
             };
             return DataError::Cell { path, row, column, found: text.clone(), expected };
         }
-        let found = format!("column `{}` of type {}", field.name().escape_debug(), field.data_type());
+        let found = format!("column {} of type {}", shown(field.name()), field.data_type());
         unfit(self.path, found, expected)
     }
 }
@@ -515,11 +515,6 @@ const TEXT: &str = "text";
 /// 1.
 pub(super) fn with_example(field: Field, row: usize, text: &str) -> Field {
     field.with_metadata([(ROW, row.to_string()), (TEXT, quoted(text.as_bytes()))])
-}
-
-/// Returns a name in quotes, for messages.
-fn shown(name: &str) -> String {
-    format!("`{}`", name.escape_debug())
 }
 
 /// Returns the type of the items if a column holds lists.

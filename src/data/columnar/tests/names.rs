@@ -122,6 +122,17 @@ fn messages_about_long_fields_are_short() {
         let found = read(&paths, &ReadOptions::default()).unwrap_err().to_string();
         assert!(found.contains(part) && found.len() < 600, "{} {part}: {}", found.len(), &found[..200]);
     }
+    for table in [
+        format!("label,query,{digits}x\n1,a,many\n"),
+        format!("label,query,{digits}x\n1,a,inf\n"),
+        format!("label,{digits}x\n1,2\n"),
+    ] {
+        let found = message(table.as_bytes(), &ReadOptions::default());
+        assert!(found.len() < 1200, "{}: {}", found.len(), &found[..200]);
+    }
+    let found =
+        message(format!("1 qid:{digits} 1:1\n1 qid:2 1:1\n1 qid:{digits} 1:1\n").as_bytes(), &ReadOptions::default());
+    assert!(found.contains("77\u{2026}` again, expected its documents") && found.len() < 600, "{}", found.len());
 }
 
 #[test]
