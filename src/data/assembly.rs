@@ -387,6 +387,10 @@ impl<'a> Assembly<'a> {
             file.check(width)?;
             self.missing = file.first_missing(width).is_some();
         }
+        if self.missing {
+            let documents = self.dataset.documents();
+            self.ask_memory(documents, self.dataset.feature_count, product([file.len(), size_of::<f32>()]))?;
+        }
         self.dataset.features = file;
         if self.missing && self.options.missing == Missing::Zero {
             zero_missing(self.dataset.features.to_mut_slice());

@@ -10,8 +10,11 @@ use super::indicators::Indicators;
 use super::normalizer::{FeatureMap, Normalizer, NormalizerKind};
 use super::order_statistics::order_statistics;
 use super::shards::CHUNK;
+use crate::memory::product;
 use crate::parallel;
 use crate::quadrature::gauss_legendre;
+use crate::refusal::Refusal;
+use crate::text::counted;
 
 /// The largest number of quantiles that are kept for each feature.
 const QUANTILES: usize = 257;
@@ -85,27 +88,31 @@ impl Normalizer {
         if data.feature_count != self.features {
             return Err(DataError::FeatureCount { found: data.feature_count, expected: self.features });
         }
-        self.map_features(data);
+        self.map_features(data)?;
         fill(self, data);
         Ok(())
     }
 
-    fn map_features(&self, data: &mut RankingDataset) {
-        if self.features == 0 || matches!(self.map, FeatureMap::None) {
-            return;
+    fn map_features(&self, data: &mut RankingDataset) -> Result<(), DataError> {
+        let is_done = self.features == 0 || matches!(self.map, FeatureMap::None);
+        if is_done || data.features.normalize(self, &data.offsets) {
+            return Ok(());
         }
-        if data.features.normalize(self, &data.offsets) {
-            return;
+        if data.features.is_in_file() {
+            let what = format!("a normalized copy of {}", counted(data.documents(), "document"));
+            let bytes = product([data.features.len(), size_of::<f32>()]);
+            Refusal::ask_memory("data", what, bytes, "stream the file with `data.memory`")?;
         }
         if !matches!(self.map, FeatureMap::QueryMinMax) {
             let documents = data.features.to_mut_slice().chunks_mut(DOCUMENTS * self.features);
             parallel::for_each(documents, |rows| self.apply_rows(rows));
-            return;
+            return Ok(());
         }
         let mut rest = data.features.to_mut_slice();
         let mut rows = |pair: &[usize]| rest.split_off_mut(..(pair[1] - pair[0]) * self.features).unwrap_or_default();
         let queries: Vec<&mut [f32]> = data.offsets.windows(2).map(&mut rows).collect();
         parallel::for_each(queries, |rows| self.apply_rows(rows));
+        Ok(())
     }
 }
 

@@ -168,3 +168,26 @@ fn where_few_threads_can_start_these_do_the_work() {
     }
     assert_eq!(std::fs::read_to_string(bench.path("scores.txt")).unwrap(), scores);
 }
+/// A mapped file is copied to be normalized, and if the rows of its queries stand apart.
+#[cfg(target_os = "linux")]
+#[test]
+fn copies_of_a_mapped_file_that_do_not_fit_are_refused() {
+    let bench = Bench::default();
+    let line = |d: usize| format!("{} qid:{} {}:1 800:{} #docid = u{}\n", d % 2, d / 10, 1 + d % 799, d % 7, d % 10);
+    bench.write("w.txt", &(0..30_000).map(line).collect::<String>());
+    bench.output(&["convert", "w.txt", "w.arrow"]);
+    bench.write(
+        "g.toml",
+        "data = { train = [\"w.arrow\"], validation = [\"w.arrow\"] }\nloss = { name = \"list_net\" }\n\
+         scorer = { kind = \"linear\" }\nlearner = { kind = \"gradient\", epochs = 1 }\n",
+    );
+    let apart = "data={train=[\"w.arrow\"], columns={query=\"document\", id=\"query\"}}";
+    for (set, kibibytes, step) in [("normalizer=z_score", 365_000..395_000, 5_000), (apart, 280_000..370_000, 30_000)] {
+        for kibibytes in kibibytes.step_by(step) {
+            let train = ["train", "g.toml", "-q", "--no-out", "--set", set];
+            let (code, said) = within(&bench, kibibytes, &[("RAYON_NUM_THREADS", "1")], &train);
+            assert!(matches!(code, Some(0 | 2)), "{kibibytes} {set}: {said}");
+        }
+    }
+}
+

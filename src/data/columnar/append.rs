@@ -44,13 +44,15 @@ pub(super) struct Appender<'a, 'b> {
     pub most_cells: usize,
     /// The features read so far, if they stay in the file; `None` if they are copied into memory.
     stored: Option<Stored>,
+    /// The number of rows of the file, if it states one.
+    rows: usize,
     /// Returns the identifier of a query for its text in the file, or `None` if the text is not an identifier.
     pub query_of: fn(&str) -> Option<&str>,
 }
 
 impl<'a, 'b> Appender<'a, 'b> {
     pub fn new(assembly: &'a mut Assembly<'b>, path: &'a Path, layout: Layout, most_cells: usize) -> Self {
-        Self { assembly, path, layout, most_cells, stored: None, query_of: |text| Some(text) }
+        Self { assembly, path, layout, most_cells, stored: None, rows: 0, query_of: |text| Some(text) }
     }
 
     /// Prepares to leave features in their file instead of copying them into memory. Features can stay in the file only
@@ -77,11 +79,12 @@ impl<'a, 'b> Appender<'a, 'b> {
         }
     }
 
-    /// Reserves memory for `rows` rows; features that stay in the file need no memory.
+    /// Reserves memory for the `rows` rows of the file; features that stay in the file need no memory.
     pub fn expect(&mut self, rows: usize) -> Result<(), DataError> {
+        self.rows = rows;
         self.check_columns()?;
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
-        let documents = self.assembly.dataset.documents().saturating_add(rows);
+        let documents = self.assembly.documents_before.saturating_add(rows);
         self.check_cells(documents, width)?;
         let no_memory = |_| DataError::io(self.path)(std::io::ErrorKind::OutOfMemory.into());
         if self.stored.is_none() {
@@ -89,7 +92,8 @@ impl<'a, 'b> Appender<'a, 'b> {
             self.assembly.ask_memory(documents, width, bytes)?;
             self.assembly.rows.reserve(rows, width).map_err(no_memory)?;
         }
-        self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
+        let labels = &mut self.assembly.dataset.labels;
+        labels.try_reserve_exact(documents.saturating_sub(labels.len())).map_err(no_memory)
     }
 
     /// Makes room for `rows` rows, which `bytes` bytes of text hold.
@@ -147,7 +151,7 @@ impl<'a, 'b> Appender<'a, 'b> {
                 self.assembly.rows.count = width;
             }
             (stored, _) => {
-                if let Some(stored) = stored.take().filter(|stored| !stored.parts.is_empty()) {
+                if let Some(stored) = stored.take() {
                     self.copy_stored(stored)?;
                 }
             }
@@ -155,19 +159,24 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Copies the features of the earlier batches, which stayed in the file until now.
+    /// Copies the features of the earlier batches, which stayed in the file until now. The file is the only input.
     fn copy_stored(&mut self, stored: Stored) -> Result<(), DataError> {
+        self.expect(self.rows)?;
         let width = stored.width;
+        if stored.parts.is_empty() {
+            return Ok(());
+        }
         let file = stored.into_features();
         file.check(width)?;
         let is_missing = file.first_missing(width).is_some();
-        let mut values = Vec::from(file);
+        let rows = &mut self.assembly.rows;
+        (rows.stride, rows.count, rows.rows) = (width, width, file.len() / width);
+        file.append_to(width, 0..rows.rows, &mut rows.values);
         if is_missing && self.assembly.options.missing == Missing::Zero {
-            zero_missing(&mut values);
+            zero_missing(&mut rows.values);
         } else {
             self.assembly.missing |= is_missing;
         }
-        self.assembly.rows.append_dense(&values, width, width, values.len() / width);
         Ok(())
     }
 
@@ -363,6 +372,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         if self.layout.width.is_none() {
             self.layout.width = Some(first_length(lists));
             check_width(self.path, self.layout.width, self.assembly)?;
+            self.expect(self.rows)?;
         }
         Ok(self.layout.width.unwrap_or(0))
     }
@@ -371,7 +381,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         let lists = batch.column(column);
         let width = self.list_width(lists)?;
         let items = items(lists, width).map_err(|(row, length)| {
-            let found = length.map_or_else(|| "null".to_owned(), |length| format!("{length} values"));
+            let found = length.map_or_else(|| "null".to_owned(), |length| counted(length, "value"));
             self.fault(batch, column, row, found, format!("{width}, as in the other rows"))
         })?;
         floats(&items).map(|items| with_nan(&items)).map_err(|error| self.unreadable(error))

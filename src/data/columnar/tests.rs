@@ -268,6 +268,26 @@ fn lists_of_any_length_stay_where_they_lie_if_they_have_the_features_asked_for()
     assert_eq!(read(Some(3)).features.to_slice(), [1.0, 2.0, 0.0, 3.0, 4.0, 0.0, 5.0, 6.0, 0.0]);
 }
 
+/// The rows that the file states, and not only those that were read.
+#[test]
+fn lists_of_any_length_take_room_for_all_rows_once_their_length_is_known() {
+    let rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]].map(|row| Some(row.map(Some)));
+    let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(rows));
+    let batch = |query: &str| {
+        let queries: ArrayRef = Arc::new(StringArray::from(vec![query; 3]));
+        RecordBatch::try_from_iter([("label", floats([0.0; 3])), ("query", queries), ("features", lists.clone())])
+            .unwrap()
+    };
+    let bytes = file_of(&[batch("a"), batch("b")], Format::Arrow, Some(CompressionType::LZ4_FRAME));
+    let limited = |most: usize| ReadOptions { max_cells: Some(most), ..ReadOptions::default() };
+    assert_eq!(read_bytes(&bytes, &limited(12)).unwrap().documents(), 6);
+    assert!(
+        message(&bytes, &limited(8)).contains("found 6 documents x 2 features"),
+        "{}",
+        message(&bytes, &limited(8))
+    );
+}
+
 #[test]
 fn lists_may_have_any_type_of_list_and_nulls_among_their_items() {
     let rows = [vec![Some(1.0), None], vec![Some(3.0), Some(4.0)], vec![Some(5.0), Some(6.0)]].map(Some);
@@ -343,6 +363,8 @@ fn values_that_cannot_be_are_reported_with_row_and_column() {
     let missing = lists(2, vec![Some(1.0), Some(2.0), None, Some(4.0), Some(5.0), Some(6.0)]);
     let uneven = [Some(vec![Some(1.0)]), Some(vec![Some(3.0), Some(4.0)]), Some(vec![])];
     let uneven = Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(uneven));
+    let shorter = [Some(vec![Some(1.0), Some(2.0)]), Some(vec![Some(3.0)]), Some(vec![])];
+    let shorter = Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(shorter));
     let large: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 2.0, 1e39]));
     for (bytes, expected) in [
         (
@@ -379,6 +401,10 @@ fn values_that_cannot_be_are_reported_with_row_and_column() {
         (
             with(vec![("features", uneven)]),
             "row 2, column `features`: found 2 values, expected 1, as in the other rows",
+        ),
+        (
+            with(vec![("features", shorter)]),
+            "row 2, column `features`: found 1 value, expected 2, as in the other rows",
         ),
         (
             table(vec![("label", floats([0.0; 3])), ("qid", queries()), ("bm25", large)]),

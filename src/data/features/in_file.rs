@@ -115,10 +115,13 @@ impl InFile {
 
     /// Takes all values, or copies them.
     pub fn take_all(&mut self) -> Vec<f32> {
-        match Arc::get_mut(&mut self.all).and_then(OnceLock::take) {
-            Some(all) => all,
-            None => self.all().to_vec(),
-        }
+        Arc::get_mut(&mut self.all).and_then(OnceLock::take).unwrap_or_else(|| self.copied())
+    }
+
+    fn copied(&self) -> Vec<f32> {
+        let mut all = vec![0.0; self.len()];
+        self.copy(0..self.file.rows(), &mut all);
+        all
     }
 
     /// Returns the values as an Arrow buffer if the file holds them as one slice.
@@ -231,11 +234,7 @@ impl InFile {
         if self.normalized.is_none() && self.file.source.parts() == 1 {
             return self.file.source.part(0);
         }
-        self.all.get_or_init(|| {
-            let mut all = vec![0.0; self.len()];
-            self.copy(0..self.file.rows(), &mut all);
-            all
-        })
+        self.all.get_or_init(|| self.copied())
     }
 
     /// Copies rows on several threads. If there is a normalizer, the copies are normalized and filled as it prescribes.

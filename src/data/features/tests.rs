@@ -154,6 +154,7 @@ fn what_is_changed_is_a_copy() {
     let file = in_slices(&data, &[7, 40], true);
     let mut changed = file.clone();
     changed.features.to_mut_slice()[0] = 9.0;
+    assert!(!file.features.is_copied(), "there is one copy");
     assert_eq!(changed.features.to_slice()[1..], data.features.to_slice()[1..]);
     assert_eq!(bits(file.features.to_slice()), bits(data.features.to_slice()));
     assert_eq!(Features::from(vec![1.0]).len(), 1);
