@@ -18,7 +18,7 @@ pub use crate::data::assembly::{Assembled, FileWidth};
 pub use crate::data::byte_size::ByteSize;
 pub use crate::data::error::quoted;
 pub use crate::data::fit_normalizer::missing_name;
-pub use crate::data::options::{Absent, Groups, KeyColumn, Keys, Like, absent_in_words, name_unread};
+pub use crate::data::options::{Absent, Groups, KeyColumn, Keys, Like, absent_in_words, name_unread, numbered};
 pub use crate::data::reading::{fewer_features, read_like, separator_of_name};
 pub use crate::data::source::Source;
 pub use crate::data::synth::{HiddenScorer, label};
@@ -147,6 +147,12 @@ pub fn is_guarded() -> bool {
     crate::data::columnar::is_guarded()
 }
 
+/// Returns whether the column with this name has a role other than that of a feature.
+#[cfg(feature = "columnar")]
+pub fn has_role(columns: &crate::data::Columns, name: &str) -> bool {
+    crate::data::columnar::has_role(columns, name)
+}
+
 /// One row of a table of scores.
 #[cfg(feature = "columnar")]
 pub use crate::data::columnar::{ScoreRow, write_scores_as};
@@ -237,7 +243,7 @@ pub mod ranker {
 }
 
 #[cfg(feature = "ranker")]
-pub use crate::ranker::artifact::ignores_other_features;
+pub use crate::ranker::artifact::{has_features, ignores_other_features, names_in_tables};
 
 /// The processes that work together on one fit.
 pub mod distributed {

@@ -276,13 +276,29 @@ pub struct Like<'a> {
     /// Whether the labels of a table are not needed. A table may then lack a column of labels. If a table has such a
     /// column, its values are not read. All documents get the label 0, which is never used.
     pub ignores_labels: bool,
-    /// Whether the scores of a teacher and positions are not read, and the columns that are named for them may be
-    /// absent.
+    /// Whether the scores of a teacher and positions are not read. The columns that are named for them or for weights
+    /// may be absent.
     pub ignores_teacher_and_positions: bool,
     /// Whether a CSV file has the identifiers of queries as they are, as a table of scores does.
     pub has_exact_queries: bool,
     /// The column used to split the queries into folds or sets, which is not a feature.
     pub key: Option<&'a KeyColumn>,
+    /// A column that is not read, if a table has it.
+    pub unread: Option<&'a str>,
+}
+
+/// The beginning of the name of a feature that has only a number.
+pub(crate) const NUMBERED: &str = "feature_";
+
+/// Returns the names by which tables have features that have only numbers: `feature_1`, `feature_2` and so on.
+pub fn numbered(features: usize) -> Vec<String> {
+    (1..=features).map(|feature| format!("{NUMBERED}{feature}")).collect()
+}
+
+/// Returns a name with `_` in place of each character that is neither a letter nor a digit, as some systems write it.
+#[cfg(any(feature = "columnar", feature = "ranker"))]
+pub fn letters(name: &str) -> String {
+    name.replace(|c: char| !c.is_alphanumeric(), "_")
 }
 
 /// The column by which queries are split into folds or sets.

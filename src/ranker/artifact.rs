@@ -14,6 +14,7 @@ use super::model::Model;
 use super::parts::Parts;
 use super::tree_shap::TreeShap;
 use crate::atomic_file;
+use crate::data::options::{NUMBERED, letters, numbered};
 use crate::data::{Columns, Normalizer, RankingDataset, missing_name};
 use crate::json::Value;
 use crate::measure::Convention;
@@ -92,13 +93,16 @@ impl Ranker {
     }
 
     /// Returns the columns of the table that the ranker was trained on. The dropped columns include the column by which
-    /// the queries were split. All columns are unnamed if the ranker was trained on text or arrays.
+    /// the queries were split, if it has no role. All columns are unnamed if the ranker was trained on text or arrays.
     pub fn columns(&self) -> Columns {
         let config = &self.metadata.config;
         let mut columns: Columns = crate::json::from_value(config["data"]["columns"].clone()).unwrap_or_default();
-        for by in [&config["data"]["split"]["by"], &config["cv"]["split"]["by"]] {
-            columns.drop.extend([&by["group"], &by["time"]].into_iter().filter_map(Value::as_str).map(str::to_owned));
-        }
+        let by = [&config["data"]["split"]["by"], &config["cv"]["split"]["by"]];
+        let by = by.into_iter().flat_map(|by| [&by["group"], &by["time"]]).filter_map(Value::as_str);
+        #[cfg(feature = "columnar")]
+        let by = by.filter(|name| !crate::data::columnar::has_role(&columns, name));
+        let dropped: Vec<String> = by.map(str::to_owned).collect();
+        columns.drop.extend(dropped);
         columns
     }
 
@@ -290,6 +294,37 @@ fn resized(data: &RankingDataset, features: usize) -> Result<RankingDataset, Ran
         feature_names: Vec::new(),
         read_order: data.read_order.clone(),
     })
+}
+
+/// Returns the names by which a table has the features of a ranker. Features that have only numbers are called
+/// `feature_1`, `feature_2` and so on. The result is empty if a ranker of another system only has names that its
+/// system gives to the columns of a matrix.
+pub fn names_in_tables(ranker: &Ranker) -> Vec<String> {
+    let of_matrix = |names: &[String]| {
+        names.iter().enumerate().all(|(at, name)| *name == at.to_string() || *name == format!("f{at}"))
+    };
+    let is_imported = ranker.metadata.is_imported();
+    match &ranker.metadata.feature_names {
+        Some(names) if !is_imported || !of_matrix(names) => names.clone(),
+        None if !is_imported => numbered(ranker.features()),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns whether data with features of these names have the features of a ranker in its order, as far as both know
+/// names. Other systems may have changed characters of the ranker's names.
+pub fn has_features(ranker: &Ranker, names: &[String]) -> bool {
+    let known = names_in_tables(ranker);
+    if known.is_empty() || names.is_empty() || known.iter().any(String::is_empty) {
+        return true;
+    }
+    let (is_imported, is_named) = (ranker.metadata.is_imported(), ranker.metadata.feature_names.is_some());
+    let is_same = |(known, name): (&String, &String)| match known == name {
+        false if is_imported => letters(known) == letters(name),
+        false => !is_named && !name.starts_with(NUMBERED),
+        true => true,
+    };
+    known.len() == names.len() && known.iter().zip(names).all(is_same)
 }
 
 /// Returns whether the ranker was imported from a format that ignores surplus features.

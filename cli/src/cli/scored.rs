@@ -63,7 +63,7 @@ impl ReadArgs {
         Ok(Reading {
             options,
             columns: Some(ranker.columns()),
-            feature_names: names_in_tables(ranker, is_imported),
+            feature_names: workbench::names_in_tables(ranker),
             features: ranker.features(),
             is_imported,
             ignores_labels: false,
@@ -139,20 +139,6 @@ impl Reading {
             }
         }
         self
-    }
-}
-
-/// Returns the names by which a table has the features of a ranker. Features that have only numbers are called
-/// `feature_1`, `feature_2` and so on. The result is empty if a ranker of another system only has names that its
-/// system gives to the columns of a matrix.
-fn names_in_tables(ranker: &Ranker, is_imported: bool) -> Vec<String> {
-    let of_matrix = |names: &[String]| {
-        names.iter().enumerate().all(|(at, name)| *name == at.to_string() || *name == format!("f{at}"))
-    };
-    match &ranker.metadata().feature_names {
-        Some(names) if !is_imported || !of_matrix(names) => names.clone(),
-        None if !is_imported => (1..=ranker.features()).map(|feature| format!("feature_{feature}")).collect(),
-        _ => Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ use burn::tensor::Device;
 use burn_rank::data::NormalizerKind;
 use burn_rank::ranker::Ranker;
 use burn_rank::refusal::Refusal;
+use burn_rank::workbench::has_features;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::counted;
 
@@ -15,8 +16,7 @@ use super::folder::{Claim, RANKER, START, ranker_file, successor_file};
 use super::split::Split;
 
 impl Experiment {
-    /// Rejects a ranker that the learner cannot continue. Also rejects a ranker with another number of features than
-    /// the data.
+    /// Rejects a ranker that the learner cannot continue. Also rejects a ranker with other features than the data.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the key `start`.
@@ -24,7 +24,9 @@ impl Experiment {
         self.built.starting_from(ranker.model()).map_err(refusal_of)?;
         let (found, expected) = (ranker.features(), split.train.feature_count);
         if found == expected {
-            return Ok(());
+            let is_same = has_features(ranker, &split.train.feature_names);
+            let expected = "one with the features of the training data, in the same order";
+            return if is_same { Ok(()) } else { Err(Refusal::new("start", "a ranker with other features", expected)) };
         }
         let more = if found > expected { format!(", or data.read.features = {found}") } else { String::new() };
         let expected = format!("one of the {} of the training data{more}", counted(expected, "feature"));

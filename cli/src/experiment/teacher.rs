@@ -13,7 +13,7 @@ use burn_rank::data::{Columns, DataError, Input, RankingDataset};
 use burn_rank::ranker::Ranker;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{counted, shortened};
-use burn_rank::workbench::{self, FileKind, Like, read_like};
+use burn_rank::workbench::{self, FileKind, Like, has_features, read_like};
 
 use super::folder::ranker_file;
 
@@ -98,8 +98,7 @@ pub(super) fn teach(
         Some(kind) if kind.is_ranker() => {
             let file = ranker_file(path).map_err(|error| Refusal::fault(KEY, error))?;
             let ranker = Ranker::open(&file, &workbench::host()).map_err(|error| refuse(path, error.to_string()))?;
-            let named = ranker.metadata().feature_names.as_ref().filter(|_| !data.feature_names.is_empty());
-            if named.is_some_and(|names| *names != data.feature_names) {
+            if !has_features(&ranker, &data.feature_names) {
                 let expected = "a ranker with the features of the data, in the same order";
                 return Err(refuse(path, format!("found a ranker with other features, expected {expected}")));
             }

@@ -68,6 +68,49 @@ fn validation_of_a_set_of_text_and_tables_follows_the_names_of_columns() {
 }
 
 #[test]
+fn a_continued_fit_refuses_a_table_whose_columns_have_another_order() {
+    let bench = Bench::default();
+    for header in ["a,b", "b,a"] {
+        let rows: String = (0..40).map(|row| format!("{},{},{row},{}\n", row / 4, row % 3, row * 7 % 11)).collect();
+        bench.write(&format!("{}.csv", header.replace(',', "")), &format!("query,label,{header}\n{rows}"));
+    }
+    bench.write(
+        "t.toml",
+        "data = { train = [\"ab.csv\"] }\nloss = { name = \"lambda_ndcg\" }\n\
+         learner = { kind = \"boosted_trees\", rounds = 2, min_documents = 2 }\n",
+    );
+    bench.output(&["train", "t.toml", "--out", "t", "-q"]);
+    let go_on = ["train", "t.toml", "--continue", "t", "--out", "more", "-q", "--set"];
+    let message = bench.refused(&[&go_on[..], &["data.train=[\"ba.csv\"]"]].concat());
+    let expected = "start: found a ranker with other features, expected one with the features of the training data";
+    contains(&message, &[expected]);
+    bench.output(&[&go_on[..], &["data.train=[\"ab.csv\"]"]].concat());
+}
+
+#[test]
+fn a_table_that_tests_a_fit_on_text_has_its_features_by_number() {
+    let bench = Bench::default();
+    bench.write("t.txt", "1 qid:1 1:0.9 2:0.1\n0 qid:1 1:0.1 2:0.5\n1 qid:2 1:0.8 2:0.2\n0 qid:2 1:0.2 2:0.3\n");
+    bench.write("t.toml", "data = { train = [\"t.txt\"] }\nlearner = { kind = \"regression\" }\n");
+    let headers = ["feature_1,query,label,feature_2", "feature_2,query,label,feature_1", "2,query,label,1"];
+    let hashes = headers.map(|header| {
+        let is_swapped = header.contains("label,feature_1") || header.contains("label,1");
+        let rows = if is_swapped { "0,7,1,0.7\n0.9,7,0,0.3\n" } else { "0.7,7,1,0\n0.3,7,0,0.9\n" };
+        bench.write("test.csv", &format!("{header}\n{rows}"));
+        bench.output(&["train", "t.toml", "--out", "t", "--overwrite", "-q", "--set", "data.test=[\"test.csv\"]"]);
+        let report = std::fs::read_to_string(bench.path("t/report.json")).unwrap();
+        serde_json::from_str::<serde_json::Value>(&report).unwrap()["data"]["test"]["hash"].clone()
+    });
+    assert!(!hashes[0].is_null() && hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
+    bench.write("named.csv", "query,label,a,b\n7,1,0.7,0\n7,0,0.3,0.9\n");
+    let message = bench.refused(&["train", "t.toml", "--no-out", "--set", "data.test=[\"named.csv\"]"]);
+    contains(
+        &message,
+        &["named.csv: found columns `a`, `b`, expected the features 1 to 2 of training data with no names"],
+    );
+}
+
+#[test]
 fn data_in_which_no_feature_varies_are_a_problem_and_get_no_configuration() {
     let bench = Bench::default();
     bench.write("constant.csv", "query,label,x\n1,1,5\n1,0,5\n2,1,5\n2,0,5\n");

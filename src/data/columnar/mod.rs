@@ -62,6 +62,7 @@ use append::Appender;
 use arrow::Table;
 pub(super) use csv::read_csv;
 use schema::Layout;
+pub(crate) use schema::has_role;
 pub(super) use write::TableWriter;
 pub use write::{ScoreRow, write_scores_as};
 

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Schema};
 use super::values::is_text;
 use crate::data::assembly::Assembly;
 use crate::data::error::{DataError, comma_in_words, quoted, unfit};
-use crate::data::options::{Columns, KeyColumn, Like, Weights};
+use crate::data::options::{Columns, KeyColumn, Like, NUMBERED, Weights, letters};
 use crate::foreign_names::ours;
 use crate::text::{counted, did_you_mean, first_of, in_quotes as shown, nearest, plural};
 
@@ -68,15 +68,24 @@ impl Role {
     fn named<'a>(&self, columns: &'a Columns) -> Option<&'a str> {
         (self.named)(columns).as_deref()
     }
+
+    /// Returns whether the column with this name has this role.
+    fn is_of(&self, columns: &Columns, name: &str) -> bool {
+        self.named(columns).map_or(self.usual.contains(&name), |named| named == name)
+    }
+}
+
+/// Returns whether the column with this name has a role other than that of a feature.
+pub fn has_role(columns: &Columns, name: &str) -> bool {
+    ROLES.iter().any(|role| role.is_of(columns, name))
 }
 
 /// Returns whether the column with this name is read as text even if all its values look like numbers.
 pub(super) fn is_read_as_text(name: &str, assembly: &Assembly) -> bool {
-    let options = &assembly.options.columns;
     let ranker = assembly.like.ranker.as_ref();
     let is_of = |role: Role| {
-        let named = [role.named(options), ranker.and_then(|columns| role.named(columns))];
-        named.contains(&Some(name)) || (named[0].is_none() && role.usual.contains(&name))
+        let of_ranker = ranker.and_then(|columns| role.named(columns));
+        role.is_of(&assembly.options.columns, name) || of_ranker == Some(name)
     };
     is_of(QUERY) || is_of(DOCUMENT) || is_of(POSITION) || assembly.like.key.is_some_and(|key| key.name() == name)
 }
@@ -99,7 +108,6 @@ impl Layout {
         let is_query = |data_type: &DataType| is_identifier(data_type) || data_type.is_floating();
         let query = columns.required(&QUERY, is_query, "text or whole numbers")?;
         let document = columns.optional(&DOCUMENT, is_identifier, "text or integers")?;
-        let weight = columns.optional(&WEIGHT, is_number, "numbers")?;
         let query_weight = columns.optional(&QUERY_WEIGHT, is_number, "numbers")?;
         // A column that is not read is no feature either.
         let of_training = |role: &Role, fits, expected| {
@@ -107,6 +115,7 @@ impl Layout {
             let may_lack = like.ignores_teacher_and_positions && is_absent;
             if may_lack { Ok(None) } else { columns.optional(role, fits, expected) }
         };
+        let weight = of_training(&WEIGHT, is_number, "numbers")?;
         let teacher = of_training(&TEACHER, is_number, "numbers")?;
         let position = of_training(&POSITION, is_query, "text or whole numbers")?;
         let key = like.key.map(|key| columns.key(key)).transpose()?;
@@ -196,7 +205,7 @@ impl Table<'_> {
     /// Returns whether a column is not read. Columns that were dropped when the ranker was trained are not read either.
     fn is_dropped(&self, name: &str) -> bool {
         let of_ranker = self.like.ranker.iter().flat_map(|columns| &columns.drop);
-        self.options.drop.iter().chain(of_ranker).any(|dropped| dropped == name)
+        self.like.unread == Some(name) || self.options.drop.iter().chain(of_ranker).any(|dropped| dropped == name)
     }
 
     /// Rejects an option that drops a missing column: the name may be misspelled, and the intended column would become
@@ -406,7 +415,7 @@ impl Table<'_> {
             return Ok(each.to_vec());
         }
         let places: HashMap<&str, usize> = each.iter().map(|&column| (self.name(column), column)).collect();
-        let has_numbers = self.like.ranker.is_some() && are_numbers(known);
+        let has_numbers = !self.like.feature_names.is_empty() && are_numbers(known);
         let is_short = has_numbers && !places.contains_key(known[0].as_str());
         let changed = self.changed_names(each);
         let named = |name: &String| {
@@ -442,12 +451,13 @@ impl Table<'_> {
         }
     }
 
-    /// Returns the error for a table without the features of a ranker that knows them only by numbers.
+    /// Returns the error for a table without features that are known only by numbers.
     fn lacks_numbers(&self, each: &[usize], last: usize) -> DataError {
         let found =
             format!("{} {}", plural(each.len(), "column"), first_of(each.iter().map(|&column| self.name(column))));
+        let of = if self.like.ranker.is_some() { "a ranker that knows" } else { "training data with" };
         let expected = format!(
-            "the features 1 to {last} of a ranker that knows no names: a column `{FEATURES}` of lists, or columns called \
+            "the features 1 to {last} of {of} no names: a column `{FEATURES}` of lists, or columns called \
              `{NUMBERED}1` or `1` and so on"
         );
         unfit(self.path, found, expected)
@@ -460,7 +470,7 @@ impl Table<'_> {
             number.is_some_and(|number| number > last)
         };
         each.iter().map(|&column| self.name(column)).find(beyond).map_or(Ok(()), |name| {
-            let expected = format!("the features 1 to {last} of the ranker");
+            let expected = format!("the features 1 to {last} of {}", self.knower());
             Err(unfit(self.path, format!("column {}", shown(name)), expected))
         })
     }
@@ -494,17 +504,9 @@ impl Table<'_> {
     }
 }
 
-/// The beginning of the name of a feature column that has only a number.
-const NUMBERED: &str = "feature_";
-
 /// Returns whether names are only numbers: `feature_1`, `feature_2` and so on.
 fn are_numbers(names: &[String]) -> bool {
     names.iter().enumerate().all(|(at, name)| name.strip_prefix(NUMBERED) == Some(&(at + 1).to_string()))
-}
-
-/// Returns a name with `_` in place of each character that is neither a letter nor a digit.
-fn letters(name: &str) -> String {
-    name.replace(|c: char| !c.is_alphanumeric(), "_")
 }
 
 /// Keys of a field's metadata: the row (from 1) of the first text value in the column, and this value in quotes.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::data::{NormalizerKind, SynthConfig};
+use crate::json::json;
 use crate::ranker::parts::Values;
 use crate::ranker::{LEAF, Node, TreeArrays, TreeEnsemble};
 use crate::scorer::{
@@ -19,7 +20,7 @@ fn data() -> RankingDataset {
 fn ranker(model: Model) -> Ranker {
     let metadata = Metadata {
         feature_names: Some((1..=model.features()).map(|feature| format!("f{feature}")).collect()),
-        config: crate::json::json!({ "learner": { "kind": "gradient", "learning_rate": 0.1 } }),
+        config: json!({ "learner": { "kind": "gradient", "learning_rate": 0.1 } }),
         measures: BTreeMap::from([("validation ndcg@10".to_string(), 0.1 + 0.2)]),
         seed: u64::MAX,
         ..Metadata::default()
@@ -213,7 +214,7 @@ fn parts_that_do_not_fit_are_refused() {
     assert_eq!(huge, format!("model configuration: it announces {} values, but the file has 6", usize::MAX));
     let trees = Parts {
         kind: "trees".into(),
-        config: crate::json::json!({ "features": 5 }),
+        config: json!({ "features": 5 }),
         arrays: Parts::from_model(&models()[4]).arrays,
     };
     let mut broken = trees.clone();
@@ -296,7 +297,7 @@ fn a_card_describes_its_ranker() {
 fn a_card_has_names_as_text() {
     let mut ranker = ranker(models().remove(2));
     let name = "<script>alert(1)</script> | *a*\n# b\u{1b}[2J";
-    ranker.metadata.config = crate::json::json!({ "name": name, "c1": "\u{9b}2J" });
+    ranker.metadata.config = json!({ "name": name, "c1": "\u{9b}2J" });
     ranker.metadata.convention.name = "`<b>`".into();
     ranker.metadata.measures = [("test <i>".to_string(), 0.5)].into();
     ranker.metadata.versions.burn = "0<br>".into();
@@ -307,4 +308,45 @@ fn a_card_has_names_as_text() {
         assert!(card.contains(part), "{part} in {card}");
     }
     assert!(!card.chars().any(|c| c.is_control() && c != '\n'), "{card}");
+}
+
+#[test]
+fn a_ranker_has_the_features_of_data_that_have_its_names_in_its_order() {
+    let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<String>>();
+    let of = |feature_names: Option<&[&str]>, is_imported: bool| {
+        let config = if is_imported { json!({ "import": {} }) } else { json!({}) };
+        let metadata = Metadata { feature_names: feature_names.map(names), config, ..Metadata::default() };
+        let normalizer =
+            Normalizer::fit(&RankingDataset { feature_count: 2, ..Default::default() }, NormalizerKind::None);
+        Ranker::new(normalizer, Model::Trees(TreeEnsemble::new(2)), metadata).unwrap()
+    };
+    for (ranker, data, expected) in [
+        (of(Some(&["a", "b"]), false), &["a", "b"][..], true),
+        (of(Some(&["a", "b"]), false), &["b", "a"][..], false),
+        (of(Some(&["a", "b"]), false), &[][..], true),
+        (of(Some(&["a", "b_c"]), false), &["a", "b c"][..], false),
+        (of(Some(&["a", "b_c"]), true), &["a", "b c"][..], true),
+        (of(Some(&["f0", "f1"]), true), &["a", "b"][..], true),
+        (of(Some(&["f0", "f1"]), false), &["a", "b"][..], false),
+        (of(None, false), &["a", "b"][..], true),
+        (of(None, false), &["feature_1", "feature_2"][..], true),
+        (of(None, false), &["feature_2", "feature_1"][..], false),
+    ] {
+        assert_eq!(has_features(&ranker, &names(data)), expected, "{:?} {data:?}", ranker.metadata().feature_names);
+    }
+}
+
+#[cfg(feature = "columnar")]
+#[test]
+fn a_column_by_which_queries_are_split_is_dropped_unless_it_has_a_role() {
+    let of = |columns: Value, by: Value| {
+        let config = json!({ "data": { "columns": columns }, "cv": { "split": { "folds": 3, "by": by } } });
+        let ranker = ranker(models().remove(0));
+        let metadata = Metadata { config, ..ranker.metadata().clone() };
+        ranker.with_metadata(metadata).unwrap().columns().drop
+    };
+    assert_eq!(of(json!({}), json!({ "group": "user" })), ["user"]);
+    assert!(of(json!({}), json!({ "time": "query" })).is_empty());
+    assert!(of(json!({ "query": "day" }), json!({ "time": "day" })).is_empty());
+    assert_eq!(of(json!({ "query": "day" }), json!({ "time": "query" })), ["query"]);
 }

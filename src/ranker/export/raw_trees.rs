@@ -9,6 +9,7 @@
 
 use std::collections::HashSet;
 
+use crate::data::options::numbered;
 use crate::data::{Normalizer, NormalizerKind};
 use crate::ranker::artifact::Ranker;
 use crate::ranker::card::word;
@@ -260,8 +261,7 @@ fn at(place: i64) -> f32 {
 
 /// Returns the names of the ranker's features, or `feature_1`, `feature_2` and so on if they have no names.
 pub(super) fn feature_names(ranker: &Ranker) -> Vec<String> {
-    let numbered = || (1..=ranker.model().features()).map(|feature| format!("feature_{feature}")).collect();
-    ranker.metadata().feature_names.clone().unwrap_or_else(numbered)
+    ranker.metadata().feature_names.clone().unwrap_or_else(|| numbered(ranker.model().features()))
 }
 
 /// Returns the [names of the features](feature_names) for a system that forbids some characters in names. Each
