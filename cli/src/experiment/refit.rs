@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use burn_rank::data::DataError;
 use burn_rank::data::folds::Fold;
-use burn_rank::data::{Columns, DataError};
 use burn_rank::json::Map;
 use burn_rank::ranker::Estimate;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::check::{are_counted, document_hashes};
 use burn_rank::workbench::json::json;
 
-use super::config::{ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, SplitBy};
+use super::config::{ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig};
 use super::error::ExperimentError;
 use super::record::{CrossValidation, Measures};
 use super::split::Split;
@@ -111,16 +111,6 @@ impl ExperimentConfig {
         let joined = config.data.told_split(config.seed).map_err(ExperimentError::from);
         drop(joined.map_err(ExperimentError::job("--refit, which trains on all of these files".to_string()))?);
         Ok(data)
-    }
-
-    /// Returns the column that divides the queries, unless the configuration gives it another role. A column that
-    /// divides the queries must not be read as a feature.
-    fn split_column(&self) -> Option<String> {
-        let by = [self.data.split.as_ref().map(|split| &split.by), self.cv.split.as_ref().map(|split| &split.by)];
-        let (SplitBy::Group(name) | SplitBy::Time(name)) = by.into_iter().flatten().next()? else { return None };
-        let Columns { label, query, id, weight, teacher, position, drop, .. } = &self.data.columns;
-        let mut named = [label, query, id, weight, teacher, position].into_iter().flatten().chain(drop);
-        (!named.any(|column| column == name)).then(|| name.clone())
     }
 }
 

@@ -7,7 +7,7 @@ use burn_rank::data::{DataError, Input, RankingDataset, folds};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::dataset::cut;
 use burn_rank::workbench::text::{counted, shortened};
-use burn_rank::workbench::{self, FileWidth, Keys, Like, absent_in_words, fewer_features, read_like};
+use burn_rank::workbench::{self, FileWidth, Keys, Like, absent_in_words, fewer_features, numbered, read_like};
 
 use super::config::{DataConfig, SplitBy, SplitConfig, SyntheticConfig};
 use super::teacher::{Rows, teach, without};
@@ -122,7 +122,8 @@ impl DataConfig {
     /// # Errors
     /// Returns a [`DataError`] for a file that cannot be read, or for a query name of two folds.
     pub(super) fn rows_of_folds(&self) -> Result<Rows, DataError> {
-        let (options, like) = (self.read_options(), Like { ignores_teacher_and_positions: true, ..Like::default() });
+        let options = without_weights(self.read_options());
+        let like = Like { ignores_teacher_and_positions: true, ..Like::default() };
         let mut rows = Rows::default();
         for files in self.test_files()? {
             let data =
@@ -237,16 +238,12 @@ impl DataConfig {
             Ok::<_, DataError>(data)
         };
         let options = self.read_options();
-        let train = read(train, &options, "data.train", &Like::default())?;
-        // Sparse files may lack the last features; the training set decides how many there are. Only training queries
-        // have weights.
-        let like_train = ReadOptions {
-            features: Some(train.feature_count),
-            query_weights: Weights::None,
-            document_weights: Weights::None,
-            positions: false,
-            ..options
-        };
+        let unread = self.unread.as_deref();
+        let train = read(train, &options, "data.train", &Like { unread, ..Like::default() })?;
+        // Sparse files may lack the last features; the training set decides how many there are.
+        let like_train = ReadOptions { features: Some(train.feature_count), ..without_weights(options) };
+        let names = &train.feature_names;
+        let names = if names.is_empty() { numbered(train.feature_count) } else { names.clone() };
         let like = Like {
             features_from: of_train,
             feature_names: &train.feature_names,
@@ -262,6 +259,7 @@ impl DataConfig {
         warnings.append(&mut moved);
         let (train, about_teacher) = self.taught(train, validation.iter().chain(&test))?;
         warnings.extend(about_teacher);
+            unread,
         Ok(Told { split: Split { fold, validation, test, train }, warnings })
     }
 
@@ -303,6 +301,11 @@ fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
     move |error| match error {
         DataError::Key { source, .. } => DataError::Key { key, source },
         DataError::Refused(refusal) if refusal.key == "positions" => refusal.at("learner.position").into(),
+/// Returns the options without weights and positions, which only training queries have.
+fn without_weights(options: ReadOptions) -> ReadOptions {
+    ReadOptions { query_weights: Weights::None, document_weights: Weights::None, positions: false, ..options }
+}
+
         DataError::Refused(refusal) if refusal.key == "teacher" => refusal.at("data.columns.teacher").into(),
         DataError::Io { .. } | DataError::Empty { .. } | DataError::Folds { .. } => {
             DataError::Key { key, source: Box::new(error) }

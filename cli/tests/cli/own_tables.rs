@@ -319,6 +319,31 @@ fn cross_validation_splits_by_group_and_by_time() {
 }
 
 #[test]
+fn a_column_that_divides_queries_is_no_feature_of_train_either() {
+    let bench = Bench::default();
+    let row = |row: usize| format!("{},{},{},{}\n", row / 4, row % 3, row / 8, row * 7 % 11);
+    bench.write("t.csv", &format!("query,label,customer,f\n{}", (0..80).map(row).collect::<String>()));
+    bench.write("less.csv", "query,label,f\n1,1,2\n1,0,3\n");
+    let data = "learner = { kind = \"regression\" }\ndata = { train = [\"t.csv\"]";
+    bench
+        .write("cv.toml", &format!("{data} }}\ncv = {{ split = {{ folds = 3, by = {{ group = \"customer\" }} }} }}\n"));
+    bench.output(&["train", "cv.toml", "--out", "cv", "-q", "--set", "data.test=[\"t.csv\"]"]);
+    assert_eq!(report(&bench, "cv")["data"]["train"]["statistics"]["features"], 1);
+    let scores = bench.output(&["predict", "cv", "t.csv"]);
+    assert_eq!((scores.lines().count(), bench.output(&["predict", "cv", "less.csv"]).lines().count()), (80, 2));
+    bench.output(&["train", "cv.toml", "--no-out", "-q", "--set", "data.train=[\"less.csv\"]"]);
+    // A column with a role keeps it.
+    bench.write(
+        "split.toml",
+        &format!("{data}, columns = {{ drop = [\"customer\"] }}, split = {{ by = {{ time = \"query\" }} }} }}\n"),
+    );
+    bench.output(&["train", "split.toml", "--out", "split", "-q"]);
+    assert_eq!(bench.output(&["predict", "split", "t.csv"]).lines().count(), 80);
+    bench.output(&["cv", "split.toml", "--out", "folds", "--refit", "best"]);
+    assert_eq!(bench.output(&["predict", "best", "t.csv"]).lines().count(), 80);
+}
+
+#[test]
 fn a_cell_that_is_no_time_is_named_and_not_the_first_of_its_column() {
     let bench = Bench::default();
     bench.write(

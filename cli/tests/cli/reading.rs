@@ -193,24 +193,6 @@ fn products_of_features_that_do_not_fit_are_refused() {
     assert!(!bench.path("run").exists());
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn where_few_threads_can_start_these_do_the_work() {
-    let bench = Bench::default();
-    bench.output(&["synth", "--queries", "12", "--features", "4", "--out", "d.txt"]);
-    bench.write("fit.toml", "data = { train = [\"d.txt\"] }\nlearner = { kind = \"regression\" }\n");
-    bench.output(&["train", "fit.toml", "--out", "run"]);
-    let scores = bench.output(&["predict", "run", "d.txt"]);
-    // Stacks of 1.2 GB: two or three of the threads start, and memory is left for the work.
-    let stacks = [("RUST_MIN_STACK", "1200000000"), ("RAYON_NUM_THREADS", "8")];
-    let predict = ["predict", "run", "d.txt", "--out", "scores.txt"];
-    let cv = ["cv", "fit.toml", "--set", "cv.split=3", "--out", "cv"];
-    for args in [&predict[..], &cv] {
-        let (code, said) = within(&bench, 4_000_000, &stacks, args);
-        assert_eq!((code, said.contains("panicked")), (Some(0), false), "{said}");
-    }
-    assert_eq!(std::fs::read_to_string(bench.path("scores.txt")).unwrap(), scores);
-}
 /// A mapped file is copied to be normalized, and if the rows of its queries stand apart.
 #[cfg(target_os = "linux")]
 #[test]
@@ -234,3 +216,21 @@ fn copies_of_a_mapped_file_that_do_not_fit_are_refused() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn where_few_threads_can_start_these_do_the_work() {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "12", "--features", "4", "--out", "d.txt"]);
+    bench.write("fit.toml", "data = { train = [\"d.txt\"] }\nlearner = { kind = \"regression\" }\n");
+    bench.output(&["train", "fit.toml", "--out", "run"]);
+    let scores = bench.output(&["predict", "run", "d.txt"]);
+    // Stacks of 1.2 GB: two or three of the threads start, and memory is left for the work.
+    let stacks = [("RUST_MIN_STACK", "1200000000"), ("RAYON_NUM_THREADS", "8")];
+    let predict = ["predict", "run", "d.txt", "--out", "scores.txt"];
+    let cv = ["cv", "fit.toml", "--set", "cv.split=3", "--out", "cv"];
+    for args in [&predict[..], &cv] {
+        let (code, said) = within(&bench, 4_000_000, &stacks, args);
+        assert_eq!((code, said.contains("panicked")), (Some(0), false), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(bench.path("scores.txt")).unwrap(), scores);
+}

@@ -170,6 +170,42 @@ fn a_ranker_teaches_the_data_on_which_it_was_trained() {
     assert!(said.contains("taught: holds a run on other data"), "{said}");
 }
 
+#[test]
+fn a_teacher_of_the_training_share_of_a_split_has_seen_its_queries() {
+    let bench = bench();
+    let split = "data={train=[\"data.txt\"], split={shares=[0.5, 0.25, 0.25]}";
+    bench.output(&["train", "trees.toml", "--out", "share", "--set", &format!("{split}}}"), "--set", "cv={}"]);
+    let taught = |more: &str| {
+        let set = format!("{split}, teacher=\"share\"}}");
+        let run = bench.run(&["train", "student.toml", "--no-out", "--set", &set, "--set", "cv={}", "--set", more]);
+        String::from_utf8_lossy(&run.success().get_output().stderr).into_owned()
+    };
+    let said = taught("seed=1");
+    assert!(said.contains("was trained on these queries"), "{said}");
+    let said = taught("seed=2");
+    assert!(!said.contains("was trained on these queries"), "{said}");
+}
+
+#[test]
+fn rows_of_test_queries_need_no_weights() {
+    let bench = Bench::default();
+    for fold in 1..=2 {
+        fs::create_dir_all(bench.path(&format!("folds/Fold{fold}"))).unwrap();
+        for (set, query) in [("train", "a"), ("vali", "b"), ("test", "c")] {
+            let rows = format!("0 qid:{query}{fold} 1:1\n1 qid:{query}{fold} 1:2\n");
+            bench.write(&format!("folds/Fold{fold}/{set}.txt"), &rows);
+        }
+        bench.write(&format!("folds/Fold{fold}/train.txt.query_weights"), "2\n");
+    }
+    bench.write(
+        "w.toml",
+        "data = { folds = \"folds\", read = { query_weights = \"file\" } }\nloss = { name = \"list_net\" }\n\
+         scorer = { kind = \"linear\" }\nlearner = { kind = \"gradient\", epochs = 1 }\n",
+    );
+    bench.output(&["cv", "w.toml", "--no-out", "--scores", "s.csv"]);
+    assert_eq!(text(&bench, "s.csv").lines().count(), 5);
+}
+
 /// A run may score the queries on which training selects and tests, and no queries that the data do not have.
 #[test]
 fn a_run_may_hold_all_queries_of_the_data_and_no_others() {

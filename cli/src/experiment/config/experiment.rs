@@ -20,6 +20,7 @@ use burn_rank::scorer::{
 use burn_rank::workbench::json::keys_of;
 use burn_rank::workbench::name_unread;
 use burn_rank::workbench::registry::{self, LearnerEntry};
+use burn_rank::workbench::{has_role, name_unread};
 use burn_rank::workbench::text::counted;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -130,6 +131,7 @@ impl Experiment {
     /// Builds the learner of a configuration, which settings of a grid change in its form `written`.
     pub(super) fn build(mut config: ExperimentConfig, written: Arc<ExperimentConfig>) -> Result<Self, LearnerError> {
         config.data.read.positions = config.data.columns.position.is_some()
+        config.data.unread = config.split_column();
             || config.learner.get("position").is_some_and(|table| !table.is_null());
         let built = build(&config.learner, &config.parts())?.into();
         Ok(Self { config, built, written, member_experiments: Arc::default() })
@@ -379,6 +381,14 @@ impl ExperimentConfig {
         }
         check_once("fold", folds)?;
         check_once("seed", seeds)
+    }
+
+    /// Returns the column that divides the queries, unless it has a role. It must not be read as a feature.
+    pub(in crate::experiment) fn split_column(&self) -> Option<String> {
+        let by = [self.data.split.as_ref().map(|split| &split.by), self.cv.split.as_ref().map(|split| &split.by)];
+        let (SplitBy::Group(name) | SplitBy::Time(name)) = by.into_iter().flatten().next()? else { return None };
+        let columns = &self.data.columns;
+        (!has_role(columns, name) && !columns.drop.contains(name)).then(|| name.clone())
     }
 
     fn check_search(&self) -> Result<(), Refusal> {

@@ -48,6 +48,9 @@ pub struct DataConfig {
     /// Splits the training files into training, validation and test queries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitConfig>,
+    /// The column by which a split or a cross-validation divides the queries, which is no feature.
+    #[serde(skip)]
+    pub unread: Option<String>,
     /// The options for reading the files.
     pub read: ReadOptions,
     /// The maximum number of bytes of each file to hold in memory; if given, features are streamed from disk.
@@ -70,6 +73,7 @@ impl Default for DataConfig {
             teacher: None,
             columns: Columns::default(),
             split: None,
+            unread: None,
             read: ReadOptions::default(),
             memory: None,
             window: None,
