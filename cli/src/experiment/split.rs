@@ -104,7 +104,7 @@ impl DataConfig {
             (None, Some(synthetic)) => {
                 let split = synthetic.split()?;
                 let Split { train, validation, test, .. } = split;
-                let (train, warnings) = self.taught(train, validation.iter().chain(&test))?;
+                let (train, warnings) = self.taught(train, &[], validation.iter().chain(&test))?;
                 Ok(Told { split: Split { train, validation, test, ..split }, warnings })
             }
             (None, None) if let Some(split) = &self.split => self.read_shares(split, seed),
@@ -160,10 +160,12 @@ impl DataConfig {
     }
 
     /// Gives the training queries the scores of the teacher, if there is one. Also returns the warnings about it.
-    /// `others` are the queries on which training selects and tests.
+    /// `share` are those of the queries that are trained on, unless all are; `others` are the queries on which training
+    /// selects and tests.
     fn taught<'a>(
         &self,
         train: RankingDataset,
+        share: &[usize],
         others: impl Iterator<Item = &'a RankingDataset>,
     ) -> Result<(RankingDataset, Vec<String>), DataError> {
         let Some(teacher) = &self.teacher else { return Ok((train, Vec::new())) };
@@ -177,7 +179,7 @@ impl DataConfig {
             let rows = if names.is_empty() { Rows::default() } else { self.rows_of_folds()? };
             Ok(names.into_iter().filter(|name| rows.query(name).is_none()).collect())
         };
-        let (train, warning) = teach(teacher, train, rows, unknown)?;
+        let (train, warning) = teach(teacher, train, share, rows, unknown)?;
         Ok((train, warning.into_iter().collect()))
     }
 
@@ -185,20 +187,27 @@ impl DataConfig {
     /// files.
     #[allow(clippy::type_complexity)]
     pub(super) fn read_keyed(&self, by: &SplitBy) -> Result<(RankingDataset, Option<Keys>, Vec<String>), DataError> {
+        let (whole, keys, mut warnings) = self.read_whole(by)?;
+        let (whole, about_teacher) = self.taught(whole, &[], std::iter::empty())?;
+        warnings.extend(about_teacher);
+        Ok((whole, keys, warnings))
+    }
+
+    /// Does the same without the scores of the teacher.
+    #[allow(clippy::type_complexity)]
+    fn read_whole(&self, by: &SplitBy) -> Result<(RankingDataset, Option<Keys>, Vec<String>), DataError> {
         let column = by.column();
         let like = Like { key: column.as_ref(), ..Like::default() };
         let inputs = self.train.iter().map(Input::from_path);
         let read = read_like(inputs, &self.read_options(), &like).map_err(about("data.train"))?;
         let mut warnings = self.warnings(&read.widths, read.data.feature_count);
         warnings.extend(moved_in_words("data.train", &read.data));
-        let (data, about_teacher) = self.taught(read.data, std::iter::empty())?;
-        warnings.extend(about_teacher);
-        Ok((data, read.keys, warnings))
+        Ok((read.data, read.keys, warnings))
     }
 
     /// Reads the training files, and divides their queries by the configured shares.
     fn read_shares(&self, split: &SplitConfig, seed: u64) -> Result<Told, DataError> {
-        let (whole, keys, warnings) = self.read_keyed(&split.by)?;
+        let (whole, keys, mut warnings) = self.read_whole(&split.by)?;
         let sets = workbench::folds::split_by_shares(&whole, keys.as_ref(), &split.shares, seed);
         if let Some(at) = sets.iter().zip(split.shares).position(|(set, share)| set.is_empty() && share > 0.0) {
             let counts: Vec<usize> = sets.iter().map(Vec::len).collect();
@@ -206,6 +215,8 @@ impl DataConfig {
             let expected = format!("shares that leave a query to {name} on: the sets would have {counts:?} queries");
             return Err(Refusal::new("data.split.shares", format!("{:?}", split.shares), expected).into());
         }
+        let (whole, about_teacher) = self.taught(whole, &sets[0], std::iter::empty())?;
+        warnings.extend(about_teacher);
         // Only training queries have weights.
         let other = |queries: &Vec<usize>| (!queries.is_empty()).then(|| whole.select(queries).without_weights());
         let (validation, test) = (other(&sets[1]), other(&sets[2]));
@@ -246,8 +257,9 @@ impl DataConfig {
         let names = if names.is_empty() { numbered(train.feature_count) } else { names.clone() };
         let like = Like {
             features_from: of_train,
-            feature_names: &train.feature_names,
+            feature_names: &names,
             ignores_teacher_and_positions: true,
+            unread,
             ..Like::default()
         };
         let mut other = |paths: &[PathBuf], key| match paths {
@@ -257,9 +269,8 @@ impl DataConfig {
         let (validation, test) = (other(validation, "data.validation")?, other(test, "data.test")?);
         let mut warnings = self.warnings(&widths, train.feature_count);
         warnings.append(&mut moved);
-        let (train, about_teacher) = self.taught(train, validation.iter().chain(&test))?;
+        let (train, about_teacher) = self.taught(train, &[], validation.iter().chain(&test))?;
         warnings.extend(about_teacher);
-            unread,
         Ok(Told { split: Split { fold, validation, test, train }, warnings })
     }
 
@@ -290,6 +301,11 @@ pub(crate) fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String>
     (moved > 0).then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query{doubt}"))
 }
 
+/// Returns the options without weights and positions, which only training queries have.
+fn without_weights(options: ReadOptions) -> ReadOptions {
+    ReadOptions { query_weights: Weights::None, document_weights: Weights::None, positions: false, ..options }
+}
+
 /// Finds the folds in a folder.
 pub(super) fn discover(folder: &Path) -> Result<Vec<folds::Fold>, DataError> {
     folds::discover(folder).map_err(about("data.folds"))
@@ -301,11 +317,6 @@ fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
     move |error| match error {
         DataError::Key { source, .. } => DataError::Key { key, source },
         DataError::Refused(refusal) if refusal.key == "positions" => refusal.at("learner.position").into(),
-/// Returns the options without weights and positions, which only training queries have.
-fn without_weights(options: ReadOptions) -> ReadOptions {
-    ReadOptions { query_weights: Weights::None, document_weights: Weights::None, positions: false, ..options }
-}
-
         DataError::Refused(refusal) if refusal.key == "teacher" => refusal.at("data.columns.teacher").into(),
         DataError::Io { .. } | DataError::Empty { .. } | DataError::Folds { .. } => {
             DataError::Key { key, source: Box::new(error) }

@@ -80,15 +80,16 @@ impl Rows {
     }
 }
 
-/// Gives training queries the scores of the teacher at `path`. Also returns a warning if the teacher is known to have
-/// seen them. `rows` returns the rows of the data, which only a file of rows needs. A run may hold other queries of the
-/// data: of some names, `unknown` returns those that no data set has.
+/// Gives queries the scores of the teacher at `path`. Also returns a warning if the teacher is known to have seen all of
+/// them, or all of those in `share`. `rows` returns the rows of the data, which only a file of rows needs. A run may
+/// hold other queries of the data: of some names, `unknown` returns those that no data set has.
 ///
 /// # Errors
 /// Returns a [`DataError`] for a file that cannot be read, or whose scores do not fit the data or the queries.
 pub(super) fn teach(
     path: &Path,
     data: RankingDataset,
+    share: &[usize],
     rows: impl FnOnce(&RankingDataset) -> Result<Rows, DataError>,
     unknown: impl FnOnce(Vec<String>) -> Result<Vec<String>, DataError>,
 ) -> Result<(RankingDataset, Option<String>), DataError> {
@@ -102,7 +103,8 @@ pub(super) fn teach(
                 let expected = "a ranker with the features of the data, in the same order";
                 return Err(refuse(path, format!("found a ranker with other features, expected {expected}")));
             }
-            if ranker.metadata().data_hash == data.data_hash() {
+            let is_of = |data: &RankingDataset| ranker.metadata().data_hash == data.data_hash();
+            if is_of(&data) || (!share.is_empty() && is_of(&data.select(share))) {
                 warning = Some(format!(
                     "the teacher {} was trained on these queries, so its scores depend on their labels; `cv --scores` \
                      writes scores of rankers that were not trained on them",
@@ -255,7 +257,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
-        let taught = teach(&path, data(), |data| Ok(Rows::of(data)), |names| Ok(without(names, [&other()])));
+        let taught = teach(&path, data(), &[], |data| Ok(Rows::of(data)), |names| Ok(without(names, [&other()])));
         let place = format!("{}/", folder.path().display());
         taught.map(|(data, _)| data.teacher).map_err(|error| error.to_string().replace(&place, ""))
     }
@@ -274,7 +276,6 @@ mod tests {
     }
 
     #[test]
-    #[test]
     fn a_table_of_scores_has_the_names_of_queries_as_they_are() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
@@ -285,6 +286,7 @@ mod tests {
         assert_eq!(of_table(&path, &Rows::of(&data)).unwrap(), [0.5, 1.0, 2.0]);
     }
 
+    #[test]
     fn scores_that_do_not_fit_say_which_where_and_what_was_expected() {
         let head = "query,document,row,fold,score\n";
         for (name, text, expected) in [
