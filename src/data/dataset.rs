@@ -172,8 +172,8 @@ impl RankingDataset {
         if self.features.stream(memory, window) {
             return Ok(());
         }
-        let expected =
-            "in one uncompressed Arrow file, as lists of 32-bit floats without nulls (`burn-rank convert` writes it)";
+        let expected = "in one uncompressed Arrow file, as lists of 32-bit floats without nulls, with consecutive rows \
+            for each query (`burn-rank convert` writes it)";
         Err(inconsistent("the place of the features", "memory", expected))
     }
 

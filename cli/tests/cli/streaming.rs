@@ -106,4 +106,8 @@ fn what_cannot_be_streamed_is_refused_by_its_key() {
         &["data.memory=1 GiB", "data.train=['train.txt']"],
         "the place of the features is memory, expected in one uncompressed Arrow file",
     );
+    refused(
+        &["data.memory=1 GiB", "data.read={missing=\"indicator\", missing_value=-1}"],
+        "data.memory: found 1 GiB, expected none with data.read.missing_value: write the missing values with",
+    );
 }

@@ -18,10 +18,9 @@ use burn_rank::scorer::{
     AttentionScorerConfig, LatentCrossScorerConfig, LinearScorerConfig, MlpScorerConfig, ScorerConfig,
 };
 use burn_rank::workbench::json::keys_of;
-use burn_rank::workbench::name_unread;
 use burn_rank::workbench::registry::{self, LearnerEntry};
-use burn_rank::workbench::{has_role, name_unread};
 use burn_rank::workbench::text::counted;
+use burn_rank::workbench::{has_role, name_unread};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -131,8 +130,8 @@ impl Experiment {
     /// Builds the learner of a configuration, which settings of a grid change in its form `written`.
     pub(super) fn build(mut config: ExperimentConfig, written: Arc<ExperimentConfig>) -> Result<Self, LearnerError> {
         config.data.read.positions = config.data.columns.position.is_some()
-        config.data.unread = config.split_column();
             || config.learner.get("position").is_some_and(|table| !table.is_null());
+        config.data.unread = config.split_column();
         let built = build(&config.learner, &config.parts())?.into();
         Ok(Self { config, built, written, member_experiments: Arc::default() })
     }
@@ -171,7 +170,8 @@ impl Experiment {
             config.name = document.stem();
         }
         // A folder of this name is made below `runs`.
-        if Path::new(&config.name).components().any(|part| !matches!(part, Component::Normal(_))) {
+        let parts: Vec<Component> = Path::new(&config.name).components().collect();
+        if !matches!(parts[..], [] | [Component::Normal(_)]) {
             return Err(Refusal::new("name", format!("{:?}", config.name), "a name, not a path"));
         }
         for (key, path) in config.paths_mut() {
@@ -530,6 +530,22 @@ mod tests {
         let overrides: Vec<String> = overrides.iter().map(|set| set.to_string()).collect();
         let document = Document::parse(Path::new("a.toml"), format!("{BASE}{text}"), &overrides);
         document.and_then(|document| Experiment::from_document(&document)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_name_is_one_part_of_a_path() {
+        for name in ["a/b", "../a", "/a"] {
+            let found = read("", &[&format!("name={name}")]).unwrap_err();
+            assert!(found.ends_with("expected a name, not a path"), "{found}");
+        }
+        assert_eq!(read("", &["name=a b.c"]).unwrap().config.name, "a b.c");
+    }
+
+    #[test]
+    fn the_advice_about_a_key_of_a_grid_works_as_an_override() {
+        let found = read("", &["grid.learner.epochs=[1, 2]"]).unwrap_err();
+        assert!(found.ends_with("as in grid = { \"learner.epochs\" = [..] }"), "{found}");
+        read("", &["grid = { \"learner.epochs\" = [1, 2] }"]).unwrap();
     }
 
     #[test]

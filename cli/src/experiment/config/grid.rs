@@ -43,7 +43,8 @@ pub fn points(grid: &Map) -> Result<Vec<Point>, Refusal> {
         let no_list = || {
             // An unquoted key with a dot is a table in TOML.
             let quote = values.as_object().and_then(|table| table.iter().next());
-            let quote = quote.map(|(name, _)| format!("; put the key in quotes, as in \"{key}.{name}\" = [..]"));
+            let quote =
+                quote.map(|(name, _)| format!("; put the key in quotes, as in grid = {{ \"{key}.{name}\" = [..] }}"));
             let fault = format!("expected a list of values, at least one{}", quote.unwrap_or_default());
             Refusal::fault(key, fault).under("grid")
         };
@@ -229,7 +230,7 @@ mod tests {
         let error = points(empty.as_object().unwrap()).unwrap_err().to_string();
         assert_eq!(error, "grid.k: expected a list of values, at least one");
         let error = points(&Map::from_iter([("learner".into(), json!({"epochs": [1]}))])).unwrap_err().to_string();
-        assert!(error.ends_with("put the key in quotes, as in \"learner.epochs\" = [..]"), "{error}");
+        assert!(error.ends_with("put the key in quotes, as in grid = { \"learner.epochs\" = [..] }"), "{error}");
     }
 
     #[test]

@@ -339,6 +339,9 @@ impl DataConfig {
             _ if matches!(self.read.missing, Missing::Zero | Missing::QueryMin) => {
                 "none with data.read.missing, which replaces values: replace them with `burn-rank convert`".to_owned()
             }
+            _ if self.read.missing_value.is_some() => {
+                "none with data.read.missing_value: write the missing values with `burn-rank convert`".to_owned()
+            }
             Some((key, files)) => format!("one file in data.{key}, found {}", files.len()),
             None => return Ok(()),
         };
