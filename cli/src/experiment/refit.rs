@@ -79,7 +79,7 @@ fn again(config: &ExperimentConfig) -> Result<(Document, Experiment), ConfigErro
 
 impl ExperimentConfig {
     /// Returns the configuration of a single fit, without `[grid]`, `[search]` and `[cv]`.
-    pub(super) fn without_choice(self) -> Self {
+    pub(crate) fn without_choice(self) -> Self {
         Self { grid: Map::new(), search: None, cv: CrossValidationConfig::default(), ..self }
     }
 
@@ -138,32 +138,45 @@ impl DataConfig {
     }
 
     /// Returns the files of all folds that hold each query once. A query is known by its name and its documents. Where
-    /// queries have only numbers, which differ between folds, it is known by its documents.
+    /// queries have only numbers, which differ between folds, it is known by its documents, and queries with equal
+    /// documents are counted. Parts that are the same files in all folds are not compared.
     fn files_of_all(&self, splits: &Splits, folds: &[Fold]) -> Result<Vec<PathBuf>, DataError> {
-        let (mut all, mut seen) = (self.train.clone(), HashMap::<_, Vec<String>>::new());
+        let files_of = |fold: &Fold| [&fold.train[..], &fold.validation, &fold.test].concat();
+        let first = folds.first().map(files_of).unwrap_or_default();
+        if folds.len() > 1 && folds.iter().all(|fold| files_of(fold).iter().all(|file| first.contains(file))) {
+            return Ok(first);
+        }
+        let (mut all, mut seen) = (self.train.clone(), HashMap::<_, Vec<(usize, String)>>::new());
         for (at, fold) in folds.iter().enumerate() {
             let files = [&fold.train, &fold.validation, &fold.test];
-            if files.iter().all(|files| files.iter().all(|file| all.contains(file))) {
-                continue;
-            }
             let Split { train, validation, test, .. } = splits.read(at, false)?;
             for (files, set) in files.into_iter().zip([Some(train), validation, test].into_iter().flatten()) {
                 let queries = set.queries();
                 let (is_numbered, hashes) = (are_counted(&set.query_ids), document_hashes(&set));
                 let of_query = |query| set.range(query).map(|at| (set.labels[at].to_bits(), hashes[at])).collect();
-                let documents: Vec<Vec<(u32, u64)>> = (0..queries).map(of_query).collect();
-                let is_known = |of, name| seen.get(of).is_some_and(|names| is_numbered || names.contains(name));
-                let known = documents.iter().zip(&set.query_ids).filter(|(of, name)| is_known(*of, name)).count();
-                if known > 0 && known < queries {
+                let mut documents: Vec<Vec<(u32, u64)>> = (0..queries).map(of_query).collect();
+                // Folds may have the documents of a query in different orders.
+                documents.iter_mut().for_each(|of| of.sort_unstable());
+                let mut counts: HashMap<&Vec<_>, usize> = HashMap::new();
+                let known_in = |(of, name): (_, &String)| {
+                    let (count, known) = (counts.entry(of).or_default(), seen.get(of)?);
+                    *count += 1;
+                    let same = if is_numbered { known.get(*count - 1) } else { known.iter().find(|of| of.1 == *name) };
+                    same.map(|(fold, _)| *fold)
+                };
+                let found: Vec<usize> = documents.iter().zip(&set.query_ids).filter_map(known_in).collect();
+                let known = found.len();
+                // Two sets of one fold may have numbered queries with equal documents.
+                if known < queries && found.iter().any(|fold| *fold < at || !is_numbered) {
                     let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
                     let found = format!("{file}, {known} of whose {queries} queries are in earlier folds");
                     let expected = "files whose queries are all in earlier folds or all new, to train on each query \
                         once";
                     return Err(Refusal::new("data.folds", found, expected).into());
                 }
-                if known == 0 {
+                if known < queries {
                     let new = documents.into_iter().zip(set.query_ids);
-                    new.for_each(|(of, name)| seen.entry(of).or_default().push(name));
+                    new.for_each(|(of, name)| seen.entry(of).or_default().push((at, name)));
                     all.extend(files.iter().cloned());
                 }
             }

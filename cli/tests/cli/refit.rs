@@ -196,6 +196,15 @@ fn folds_that_number_their_queries_give_each_query_once() {
             }
         }
     }
+    // Another fold has the documents of each query in another order.
+    let text = fs::read_to_string(bench.path("folds/Fold2/train.txt")).unwrap();
+    let sizes = fs::read_to_string(bench.path("folds/Fold2/train.txt.query")).unwrap();
+    let (mut lines, mut reversed) = (text.lines(), String::new());
+    for size in sizes.lines() {
+        let query: Vec<&str> = lines.by_ref().take(size.parse().unwrap()).collect();
+        query.iter().rev().for_each(|line| reversed += &format!("{line}\n"));
+    }
+    bench.write("folds/Fold2/train.txt", &reversed);
     bench.output(&["cv", "a.toml", "--refit", "same"]);
     assert_eq!(read(&bench.path("same/report.json"))["data"]["train"]["statistics"]["queries"], 15);
     // Each fold has other data.
@@ -223,6 +232,31 @@ fn folds_that_number_their_queries_give_each_query_once() {
         ],
     );
     assert!(!bench.path("cv").exists() && !bench.path("named").exists());
+}
+
+#[test]
+fn numbered_queries_with_equal_documents_are_counted() {
+    let bench = Bench::default();
+    let write = |place: &str, queries: &[usize]| {
+        fs::create_dir_all(bench.path(place).parent().unwrap()).unwrap();
+        let text = |query: &usize| format!("1 1:{query}\n0 1:{}\n", query + 1);
+        bench.write(place, &queries.iter().map(text).collect::<String>());
+        bench.write(&format!("{place}.query"), &"2\n".repeat(queries.len()));
+    };
+    // The first query of each part has the same documents.
+    let parts = [[7, 1], [7, 2], [7, 3]];
+    for (at, part) in parts.iter().enumerate() {
+        write(&format!("parts/S{}.txt", at + 1), part);
+        for (set, name) in ["train", "vali", "test"].iter().enumerate() {
+            write(&format!("folds/Fold{}/{name}.txt", at + 1), &parts[(at + set) % 3]);
+        }
+    }
+    bench.write("a.toml", "data = { folds = \"parts\" }\nlearner = { kind = \"regression\" }\n");
+    for (data, out) in [("parts", "of_parts"), ("folds", "of_folds")] {
+        bench.output(&["cv", "a.toml", "--set", &format!("data.folds={data}"), "--out", data, "--refit", out]);
+        let report = read(&bench.path(&format!("{out}/report.json")));
+        assert_eq!(report["data"]["train"]["statistics"]["queries"], 6, "{data}");
+    }
 }
 
 #[test]
