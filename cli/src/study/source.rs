@@ -238,12 +238,13 @@ pub struct Runs {
     pub(super) material: Material,
 }
 
-/// One run: its learner and its loss, and the test queries with the run's scores.
+/// One run: its learner and its loss, and the test queries with the run's scores. Learner and loss are unknown if folds
+/// selected different settings.
 #[derive(Debug, Clone)]
 pub struct RunSubject {
     /// The name of the run in tables, which is the name of its folder.
     pub name: String,
-    /// The kind of learner that was trained.
+    /// The kind of learner that was trained; empty if it is unknown.
     pub learner: String,
     /// The name of the loss, if the learner uses one.
     pub loss: Option<String>,
@@ -296,8 +297,8 @@ impl RunSubject {
         let scored = run.folds.iter().filter_map(|fold| Some((&fold.test, fold.scores.first()?)));
         let queries = scored.flat_map(|(test, scores)| Subject::new(String::new(), test, scores).queries);
         let subject = Subject { origin, queries: queries.collect() };
-        let learner = run.config.learner.get("kind").and_then(Value::as_str).unwrap_or_default().to_string();
-        let loss = run.config.loss.as_ref();
+        let learner = run.selected.as_ref().map(|of| of.learner_kind().to_string()).unwrap_or_default();
+        let loss = run.selected.as_ref().and_then(|of| of.loss.as_ref());
         let cut_off = loss.and_then(|loss| loss.params.get("k")).and_then(Value::as_u64).map(|k| k as usize);
         Self { name: folder, learner, loss: loss.map(|loss| loss.name.clone()), cut_off, subject }
     }

@@ -1,7 +1,7 @@
 //! Trains rankers for studies, on data from a configuration or on generated data.
 
 use burn_rank::data::{Normalizer, SynthConfig};
-use burn_rank::json::{Map, Value, from_value};
+use burn_rank::json::{Value, from_value};
 use burn_rank::loss::explain;
 
 use super::source::{has_something_to_rank, wide};
@@ -53,9 +53,11 @@ impl Material {
 
     /// Fits a learner; if `select` is true, the best round is chosen by its measure on validation queries.
     pub(super) fn fit(&self, learner: &Value, loss: Option<LossSpec>, select: bool) -> Result<Fit> {
-        let mut config = self.config.clone();
+        let mut config = self.config.clone().without_choice();
         config.learner = learner.as_object().cloned().unwrap_or_default();
-        (config.loss, config.scorer, config.grid) = (loss, None, Map::new());
+        (config.loss, config.scorer, config.members) = (loss, None, Vec::new());
+        // A given round is one of another learner.
+        config.measure.round = None;
         let split = Split { test: None, ..self.split.clone() };
         let split = if select { split } else { Split { validation: None, ..split } };
         let experiment = Experiment::new(config)?;

@@ -90,6 +90,20 @@ impl Experiment {
         Ok(trials)
     }
 
+    /// Returns the experiment of the grid point, or of the trial of a fold, with this label.
+    pub(in crate::experiment) fn at_label(
+        &self,
+        document: &Document,
+        fold: usize,
+        label: &str,
+    ) -> Result<Option<Self>, ConfigError> {
+        let candidates = match &self.search {
+            Some(search) => self.trials(document, search, fold)?,
+            None => self.grid_candidates(document)?,
+        };
+        Ok(candidates.into_iter().find(|of| grid::label(&of.point) == label).map(|of| of.config))
+    }
+
     /// Returns the configuration with the values of a grid point or trial applied. `from` is the table that lists the
     /// values: either `grid` or `search.space`.
     fn at_point(&self, document: &Document, from: &str, point: &Point) -> Result<Self, ConfigError> {

@@ -227,6 +227,8 @@ pub struct KeptRun {
     pub folder: PathBuf,
     /// The configuration of the run.
     pub config: Experiment,
+    /// The configuration with the setting that all folds selected; `None` if they selected different ones.
+    pub selected: Option<Experiment>,
     /// The report of the run.
     pub report: CrossValidationReport,
     /// The folds of the run, in the order of the report.
@@ -261,7 +263,14 @@ impl KeptRun {
             Report::Cv(report) => report,
             Report::Train(_) => return Err(refuse("found the report of a `train` run, expected one of `cv`".into())),
         };
-        let config = Experiment::from_document(&Document::read(&folder.join(CONFIG), &[])?)?;
+        let document = Document::read(&folder.join(CONFIG), &[])?;
+        let config = Experiment::from_document(&document)?;
+        let selected = match report.result.folds.as_slice() {
+            [first, others @ ..] if others.iter().all(|fold| fold.selected == first.selected) => {
+                config.at_label(&document, first.fold, &first.selected)?
+            }
+            _ => None,
+        };
         let splits = config.data.splits(&config.cv, config.seed)?;
         let mut folds = Vec::new();
         for (result, details) in report.result.folds.iter().zip(&report.details) {
@@ -279,7 +288,7 @@ impl KeptRun {
             let scores = report.result.seeds.iter().map(of_seed).collect::<Result<_, _>>()?;
             folds.push(KeptFold { test, scores });
         }
-        Ok(Self { folder: folder.to_path_buf(), config, report, folds })
+        Ok(Self { folder: folder.to_path_buf(), config, selected, report, folds })
     }
 
     /// Reads the data of the first fold, without normalizing them.
@@ -306,7 +315,7 @@ impl KeptRun {
                 values.extend(over_seeds(of_seeds.iter().map(|of| &of.per_query[m])));
             }
             queries += test.queries();
-            empty_queries += (0..test.queries()).filter(|&query| !test.has_relevant(query)).count();
+            empty_queries += of_seeds.first().map_or(0, |of| of.empty_queries);
         }
         let means = measures.iter().copied().zip(per_query.iter().map(|of| mean(of).unwrap_or(f64::NAN))).collect();
         Ok(Evaluation { convention: convention.clone(), queries, empty_queries, means, per_query })
