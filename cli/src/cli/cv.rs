@@ -161,7 +161,7 @@ impl CvArgs {
                 bail!("--scores {}: found no folder {}, expected one that exists", path.display(), folder.display());
             }
         }
-        let resolved = config.resolved_toml(document)?;
+        let resolved = config.toml_for_points(document)?;
         let run = Identity::new(RunKind::CrossValidation, &resolved);
         let place = (!self.no_out).then(|| self.folder.place(&config.name));
         if let (Some(place), Some(claim)) = (&place, claim) {
@@ -414,7 +414,7 @@ fn trials(result: &CrossValidation) -> String {
             let values = keys.iter().map(|key| trial.values.get(*key).map(ToString::to_string).unwrap_or_default());
             table.row(trial.trial.to_string(), first.into_iter().chain(values.map(Cell::from)));
         }
-        text += &table.text();
+        text += &table.within(80);
     }
     text
 }
@@ -465,7 +465,7 @@ fn render(report: &CrossValidationReport) -> String {
         mean("mean of queries", of_queries);
     }
     mean("std. error", cells(&result.standard_errors));
-    text += &table.text();
+    text += &table.within(80);
     text += &trials(result);
     let unfinished = result.folds.iter().filter(|fold| fold.stops.contains(&StopReason::NotConverged));
     let unfinished: Vec<String> = unfinished.map(|fold| fold.fold.to_string()).collect();

@@ -43,8 +43,8 @@ fn rising(history: &[Round], best_round: usize) -> Option<String> {
 /// The queries of a set without a relevant document.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EmptyQueries {
-    queries: usize,
-    empty: usize,
+    pub(super) queries: usize,
+    pub(super) empty: usize,
     /// The smallest label above 0 that is too low for a relevant document.
     lowest: Option<f32>,
 }

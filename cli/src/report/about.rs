@@ -96,6 +96,7 @@ pub(super) fn round_word(config: &Value) -> &'static str {
 pub(super) fn normalized(normalizer: &str) -> String {
     match normalizer {
         "none" => "as they are in the data".to_string(),
+        "each" => "as each fit normalized them".to_string(),
         normalizer => format!("normalized by {normalizer}"),
     }
 }
@@ -104,10 +105,11 @@ pub(super) fn normalized(normalizer: &str) -> String {
 pub(super) fn configuration(config: &Value) -> Html {
     let text = toml::to_string(&without_nulls(config.clone())).unwrap_or_else(|_| format!("{config:#}"));
     let region = [("class", "scroll"), ("role", "region"), ("aria-label", "configuration"), ("tabindex", "0")];
-    let what = note(
-        "The configuration with the defaults of learner and loss. On the CPU, the same configuration gives the same \
-         bytes.",
-    );
+    let defaults = match ["grid", "search"].iter().all(|key| config[*key].is_null()) {
+        true => "with the defaults of learner and loss",
+        false => "without the defaults that each point or trial completes",
+    };
+    let what = note(format!("The configuration {defaults}. On the CPU, the same configuration gives the same bytes."));
     section("configuration", "Configuration", what.then(Html::text(text).within("pre", &region)))
 }
 

@@ -14,6 +14,7 @@ use burn_rank::workbench::{QUERY_GRADIENTS, QueryGradients};
 
 use super::document::{ConfigError, Document};
 use super::experiment::{Experiment, ExperimentConfig};
+use super::grid::SECTIONS;
 use crate::experiment::split::Split;
 
 impl Experiment {
@@ -109,20 +110,49 @@ impl ExperimentConfig {
         self.resolve_members(value)
     }
 
+    /// Returns the configuration of a cross-validation. With a grid or a search, sections that a point may change are as
+    /// they are written, because each point completes them with its own defaults.
+    pub(crate) fn resolved_for_points(&self, document: &Document) -> Value {
+        let mut value = self.resolved();
+        if self.tried().next().is_none() {
+            return value;
+        }
+        for section in SECTIONS {
+            value[section] = without_nulls(document.value(section).clone());
+            value[section].as_object_mut().into_iter().for_each(sort_by_key);
+        }
+        without_nulls(value)
+    }
+
     /// Returns the resolved configuration as TOML, with absolute paths, so that the file works from any folder.
     ///
     /// # Errors
     /// Returns a `ConfigError` if TOML cannot represent a value.
     pub fn resolved_toml(&self, document: &Document) -> Result<String, ConfigError> {
+        in_toml(self.with_absolute_paths().resolved(), document)
+    }
+
+    /// Returns [`resolved_for_points`](Self::resolved_for_points) as TOML, with absolute paths.
+    ///
+    /// # Errors
+    /// As [`resolved_toml`](Self::resolved_toml).
+    pub(crate) fn toml_for_points(&self, document: &Document) -> Result<String, ConfigError> {
+        in_toml(self.with_absolute_paths().resolved_for_points(document), document)
+    }
+
+    fn with_absolute_paths(&self) -> Self {
         let mut config = self.clone();
         for (_, path) in config.paths_mut() {
             if let Ok(absolute) = std::path::absolute(&path) {
                 *path = absolute;
             }
         }
-        toml::to_string_pretty(&without_nulls(config.resolved()))
-            .map_err(|error| document.refuse("", &error.to_string()))
+        config
     }
+}
+
+fn in_toml(value: Value, document: &Document) -> Result<String, ConfigError> {
+    toml::to_string_pretty(&without_nulls(value)).map_err(|error| document.refuse("", &error.to_string()))
 }
 
 /// Adds the keys that a table lacks, and sorts it.
@@ -231,6 +261,37 @@ mod tests {
         assert_eq!(fitted.config, config.config);
         assert!(std::sync::Arc::ptr_eq(&fitted.built, &config.built), "the learner is handed on");
         assert!(!config.warning_without_validation("").unwrap().contains("epochs"));
+    }
+
+    #[test]
+    fn what_each_point_completes_for_itself_is_in_no_configuration_of_all_points() {
+        let grid = "grid={\"loss.name\" = [\"list_net\", \"approx_ndcg\"]}";
+        let parse = |text: &str, sets: &[&str]| {
+            let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+            Document::parse(Path::new("a.toml"), text.to_string(), &sets).unwrap()
+        };
+        let toml = |sets: &[&str]| {
+            let document = parse(PERCEPTRON, sets);
+            Experiment::from_document(&document).unwrap().toml_for_points(&document).unwrap()
+        };
+        let points = |document: &Document| {
+            let points = Experiment::from_document(document).unwrap().grid_candidates(document).unwrap();
+            points.into_iter().map(|point| point.config.config).collect::<Vec<_>>()
+        };
+        let (open, given) = (toml(&["loss.name=list_net", grid]), "learner.learning_rate=0.001");
+        assert_ne!(open, toml(&["loss.name=list_net", grid, given]), "the second point learns at another rate");
+        let (written, again) = (parse(PERCEPTRON, &["loss.name=list_net", grid]), parse(&open, &[]));
+        let rates = points(&again).iter().map(|point| point.learner["learning_rate"].clone()).collect::<Vec<_>>();
+        assert_eq!(rates, [json!(0.001), json!(0.003)]);
+        let fitted = |points: Vec<ExperimentConfig>| {
+            points.into_iter().map(|of| (of.normalizer, of.scorer, of.loss, of.learner)).collect::<Vec<_>>()
+        };
+        assert_eq!(fitted(points(&again)), fitted(points(&written)));
+        let experiment = Experiment::from_document(&again).unwrap();
+        let at = |label: &str| experiment.at_label(&again, 1, label).unwrap();
+        assert_eq!(at("loss.name=\"approx_ndcg\"").unwrap().loss.as_ref().unwrap().name, "approx_ndcg");
+        assert!(at("loss.name=\"soft_ndcg\"").is_none());
+        assert!(toml(&["loss.name=list_net"]).contains("learning_rate = 0.001"), "without a grid, defaults are there");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use burn::tensor::Device;
+use burn_rank::json::Value;
 use burn_rank::learner::Interrupt;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::check_query;
@@ -156,11 +157,15 @@ pub struct CrossValidationOptions<'a> {
 /// A cross-validation whose data are read and whose fits are listed.
 pub struct PlannedFits<'a> {
     config: &'a Experiment,
+    /// The resolved configuration, as reports show it.
+    resolved: Value,
     splits: Splits,
     /// The rows of the data, for a file of all test scores.
     rows: Option<Rows>,
     /// The facts about each split: fold number, statistics, hashes and test queries.
     contents: Vec<SplitContents>,
+    /// The test queries of all splits.
+    tests: EmptyQueries,
     /// The settings to try in each split: either the grid points or the split's own trials. All splits have the same
     /// number of candidates.
     candidates: Vec<Vec<Candidate>>,
@@ -187,11 +192,11 @@ impl<'a> PlannedFits<'a> {
         };
         let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
         let splits = config.data.splits(&config.cv, config.seed)?;
-        let (mut contents, mut empty) = (Vec::new(), EmptyQueries::default());
+        let (mut contents, mut tests) = (Vec::new(), EmptyQueries::default());
         for at in 0..splits.count() {
             let split = splits.read(at, true)?;
             if let Some(test) = &split.test {
-                empty = empty.and(EmptyQueries::of(test, &config.measure.convention));
+                tests = tests.and(EmptyQueries::of(test, &config.measure.convention));
             }
             check_measures(config, &split).map_err(ExperimentError::job(format!("fold {}", split.fold)))?;
             contents.push(splits.contents(at, &split).clone());
@@ -199,7 +204,7 @@ impl<'a> PlannedFits<'a> {
         splits.tell(|fold, warning| progress(JobEvent::Warning(fold, warning)));
         let chosen = config.warning_without_validation("; use cv.split");
         let chosen = chosen.filter(|_| contents.iter().any(|of| of.data.validation.is_none()));
-        let empty = empty.caution("test", &config.measure.convention);
+        let empty = tests.caution("test", &config.measure.convention);
         chosen.iter().chain(&empty).for_each(|warning| progress(JobEvent::Warning("all folds", warning)));
         if keep.runs || keep.fold_scores == Some("run") {
             contents.iter().flat_map(|of| &of.test_queries).try_for_each(|query| check_query(query))?;
@@ -218,7 +223,8 @@ impl<'a> PlannedFits<'a> {
         }
         let rungs = of_first.first().map(|trial| trial.config.rungs()).unwrap_or_default();
         let rows = keep.fold_scores.map(|_| splits.rows(&config.data)).transpose()?;
-        Ok(Self { config, splits, rows, contents, candidates, rungs, seeds })
+        let resolved = config.resolved_for_points(document);
+        Ok(Self { config, resolved, splits, rows, contents, tests, candidates, rungs, seeds })
     }
 
     /// Returns the fold and the hashes of the data of each split.

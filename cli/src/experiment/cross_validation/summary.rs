@@ -33,7 +33,6 @@ impl PlannedFits<'_> {
         let names: Vec<String> = config.measures().iter().map(ToString::to_string).collect();
         let of_fold = |split| self.fold(results, split, &names);
         let (folds, details): (Vec<FoldResult>, Vec<FoldDetails>) = (0..contents.len()).map(of_fold).unzip();
-        let tests = contents.iter().filter_map(|of| of.data.test.as_ref()).map(|test| &test.statistics);
         let mean_of = |name: &String| mean(folds.iter().map(|fold| fold.measures[name].as_f64().unwrap_or(f64::NAN)));
         let selected_on = match contents.iter().all(|of| of.data.validation.is_some()) {
             true => "validation",
@@ -47,8 +46,8 @@ impl PlannedFits<'_> {
         let result = CrossValidation {
             name: config.name.clone(),
             convention: config.measure.convention.clone(),
-            queries: tests.clone().map(|test| test.queries).sum(),
-            empty_queries: tests.map(|test| test.empty_queries).sum(),
+            queries: self.tests.queries,
+            empty_queries: self.tests.empty,
             measures: names.iter().map(|name| (name.clone(), Value::from(mean_of(name)))).collect(),
             standard_errors: names.iter().map(|name| (name.clone(), Value::from(error_of(name)))).collect(),
             seeds: seeds.clone(),
@@ -62,7 +61,7 @@ impl PlannedFits<'_> {
         };
         CrossValidationReport {
             result,
-            config: config.resolved(),
+            config: self.resolved.clone(),
             selection: config.measure.select,
             points: match (&config.search, candidates.first()) {
                 (None, Some(points)) => points.iter().map(|point| grid::label(&point.point)).collect(),
