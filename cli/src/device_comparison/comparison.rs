@@ -185,6 +185,15 @@ impl DeviceComparison {
         Ok(merged)
     }
 
+    /// Tests all devices again by another margin.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn judge_by(&mut self, margin: f64) -> Result<(), SignificanceError> {
+        self.margin = margin;
+        self.judge()
+    }
+
     /// Tests, for every device, whether its rankers are equivalent to those from the first device.
     fn judge(&mut self) -> Result<(), SignificanceError> {
         let Some((first, others)) = self.devices.split_first_mut() else { return Ok(()) };

@@ -110,7 +110,8 @@ impl StepCost {
     /// # Errors
     /// Returns an error if a fit fails.
     pub fn measure(document: &Document, device: &Device) -> Result<Option<Self>> {
-        if Experiment::from_document(document)?.resolved()["learner"]["epochs"].is_null() {
+        let config = Experiment::from_document(document)?;
+        if !config.learner_entry().is_some_and(|entry| entry.parameters().contains_key("epochs")) {
             return Ok(None);
         }
         let mut document = document.clone();
@@ -411,6 +412,18 @@ mod tests {
         let settings: Vec<&str> = all.iter().map(|(_, setting)| setting.as_str()).collect();
         let simple = "loss={name=\"mse_gain\",query_gradients=\"unit\"}";
         assert_eq!(settings, ["learner.average=", "loss.query_gradients=raw", simple, "scorer.hidden=[64]"]);
+    }
+
+    #[test]
+    fn steps_are_measured_where_the_data_decide_on_the_epochs() {
+        let text = "data = { synthetic = { train_queries = 6, validation_queries = 2, test_queries = 0 } }\n\
+                    scorer = { kind = \"mlp\", hidden = [2] }\nloss = { name = \"list_net\" }\n";
+        let steps = |learner: &str| {
+            let text = format!("{text}learner = {{ kind = \"{learner}\" }}\n");
+            let document = Document::parse(std::path::Path::new("a.toml"), text, &[]).unwrap();
+            StepCost::measure(&document, &Device::flex()).unwrap().map(|cost| cost.throughput.len())
+        };
+        assert_eq!(steps("gradient"), Some(1));
     }
 
     #[test]

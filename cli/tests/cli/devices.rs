@@ -99,6 +99,24 @@ fn a_comparison_that_was_stopped_goes_on() {
 }
 
 #[test]
+fn a_finished_comparison_takes_another_margin_and_no_other_precision() {
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    let args = ["devices", "compare", "small.toml", "--devices", "flex,flex@baseline", "--seeds", "2", "--out", "out"];
+    bench.output(&args);
+    let before = bench.text("out/devices.html");
+    bench.output(&[&args[..], &["--margin", "0.25"]].concat());
+    let table: Value = serde_json::from_str(&bench.text("out/devices.json")).unwrap();
+    assert_eq!(table["margin"], 0.25);
+    assert!(bench.text("out/devices.html") != before, "the page names the margin");
+    for set in ["learner.precision=f32", "instructions=baseline"] {
+        let refused = bench.refused(&[&args[..], &["--set", set]].concat());
+        let expected = ["out: holds a run of another configuration", "found flex@baseline twice"];
+        assert!(expected.iter().any(|words| refused.contains(words)), "{set}: {refused}");
+    }
+}
+
+#[test]
 fn tables_of_machines_are_put_together() {
     let bench = Bench::default();
     compared(&bench);

@@ -71,7 +71,7 @@ impl CompareArgs {
         if !config.members.is_empty() {
             return Err(document.refuse("members", "expected one learner to compare devices by").into());
         }
-        let settings = self.settings()?;
+        let settings = self.settings(&config)?;
         let target = self.target.as_deref().map(|target| value_of_target(target, &config)).transpose()?;
         ensure!(self.margin > 0.0 && self.margin.is_finite(), "--margin {}: expected a number above 0", self.margin);
         let shared = shared_configuration(&config);
@@ -85,20 +85,22 @@ impl CompareArgs {
         let run = run.on([self.data(config.seed)?]);
         let mut folder = OutputFolder::open(&place, &run, "", claim)?;
         let is_new = !folder.is_finished();
-        let comparison = if is_new {
+        let mut comparison = if is_new {
             if !self.json {
                 terminal::say(format_args!("writing to {}", folder.home().display()));
             }
             let results = Results { folder: &folder, plan: &plan, interrupt: &interrupt_on_signal()? };
-            let comparison = self.compare(&config, &settings, target, &results);
-            let comparison = comparison.inspect_err(|_| folder.abandon())?;
-            folder.write_json(TABLE, &comparison)?;
-            folder.write(PAGE, devices_page(&comparison).as_bytes())?;
-            folder.finish()?;
-            comparison
+            self.compare(&config, &settings, target, &results).inspect_err(|_| folder.abandon())?
         } else {
             read(folder.path())?
         };
+        // The margin decides on no fit.
+        if is_new || comparison.margin != self.margin {
+            comparison.judge_by(self.margin)?;
+            folder.write_json(TABLE, &comparison)?;
+            folder.write(PAGE, devices_page(&comparison).as_bytes())?;
+            folder.finish()?;
+        }
         if self.json {
             return Ok(writeln!(out, "{}", json!(comparison))?);
         }
@@ -163,8 +165,10 @@ impl CompareArgs {
         Ok(())
     }
 
-    /// Returns all combinations of a device and a precision, each once.
-    fn settings(&self) -> Result<Vec<DeviceSetting>> {
+    /// Returns all combinations of a device and a precision, each once. A device that names no instructions or no
+    /// precision has those of the configuration.
+    fn settings(&self, config: &ExperimentConfig) -> Result<Vec<DeviceSetting>> {
+        let own_precision = config.learner.get("precision").and_then(Value::as_str).and_then(precision);
         let of = |name: &String| {
             precision(name).ok_or_else(|| Failure::input(format!("--precision {name}: expected f32, f16 or bf16")))
         };
@@ -179,7 +183,9 @@ impl CompareArgs {
                 }
                 all => all.iter().map(|of| DeviceSetting { precision: Some(*of), ..setting.clone() }).collect(),
             };
-            for setting in each {
+            for mut setting in each {
+                setting.precision = setting.precision.or(own_precision);
+                setting.instructions = setting.instructions.or(config.instructions);
                 ensure!(!settings.contains(&setting), "--devices: found {setting} twice, expected it once");
                 settings.push(setting);
             }
