@@ -27,7 +27,7 @@ pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
 /// Builds a table of sets. Texts have no column of features.
 fn counts<'a>(first: &str, has_features: bool, sets: impl Iterator<Item = (String, &'a DataReport)>) -> Html {
     let features = has_features.then_some("features");
-    let others = ["empty", "with one label only", "shortest, median, longest query", "SHA-256"];
+    let others = ["without a label of 1 or above", "with one label only", "shortest, median, longest query", "SHA-256"];
     let columns = [first, "queries", "documents"].into_iter().chain(features).chain(others);
     let mut table = Table::new(columns);
     for (name, set) in sets {
@@ -42,6 +42,13 @@ fn counts<'a>(first: &str, has_features: bool, sets: impl Iterator<Item = (Strin
         table.row(name, counts.map(|value| Html::text(number::count(value))).chain([Html::text(lengths), hash]));
     }
     table.html("data")
+}
+
+/// Returns the labels and the lengths of the lists of all sets together. They tell data with the same names of queries
+/// apart.
+pub(super) fn told_by<'a>(sets: impl Iterator<Item = &'a DataReport>) -> String {
+    let Histograms { labels, lengths, .. } = Histograms::new("", sets);
+    format!("{labels:?} {lengths:?}")
 }
 
 /// Counts of labels and list lengths, which are drawn as percentages.
@@ -99,10 +106,7 @@ fn histograms(sets: &[Histograms]) -> Html {
         Figure::new("documents by label, %", by_label, legend.clone()),
         Figure::new("queries by number of documents, %", by_length, legend),
     ]);
-    let lengths = note(
-        "A bar of list lengths covers the lengths from the number at its left up to the next number. Empty queries \
-         have no relevant document.",
-    );
+    let lengths = note("A bar of list lengths covers the lengths from the number at its left up to the next number.");
     plots.then(lengths).then(table.html("documents by label"))
 }
 

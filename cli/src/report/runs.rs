@@ -104,9 +104,9 @@ struct Difference {
 }
 
 /// What two runs have in common if their values can be compared: the command, the set of queries and the convention,
-/// the number of validation queries, and the queries in ascending order, each with its place among queries of the same
-/// name.
-type Queries = ([String; 3], usize, Vec<(String, usize)>);
+/// the number of validation queries, the queries in ascending order, each with its place among queries of the same
+/// name, and the labels of their documents.
+type Queries = ([String; 3], usize, Vec<(String, usize)>, String);
 
 impl Runs {
     /// Makes the table. Runs are compared by `measure`, or by the measure that selected their rounds.
@@ -133,8 +133,13 @@ impl Runs {
 
     /// Returns the runs on the same queries, group by group.
     fn groups(&self) -> Vec<Vec<&RunRow>> {
-        let mut groups: BTreeMap<&Queries, Vec<&RunRow>> = BTreeMap::new();
-        self.runs.iter().for_each(|run| groups.entry(&run.queries).or_default().push(run));
+        self.grouped(|run| &run.queries)
+    }
+
+    /// Returns the runs that have a key in common, group by group.
+    fn grouped<'a, K: Ord>(&'a self, key: impl Fn(&'a RunRow) -> K) -> Vec<Vec<&'a RunRow>> {
+        let mut groups: BTreeMap<K, Vec<&RunRow>> = BTreeMap::new();
+        self.runs.iter().for_each(|run| groups.entry(key(run)).or_default().push(run));
         groups.into_values().collect()
     }
 
@@ -202,7 +207,7 @@ impl Runs {
         for run in &self.runs {
             let settings = keys.iter().map(|key| Cell::from(run.settings.get(*key).map_or_else(String::new, in_words)));
             let cell = |&(set, name): &(&str, &str)| {
-                let is_shown = if set == "validation" { run.selection == name } else { run.set == set };
+                let is_shown = run.set == set || (set == "validation" && run.selection == name);
                 let mean = if is_shown { run.mean(set, name) } else { Mean::default() };
                 with_error(mean.mean, mean.standard_error)
             };
@@ -241,12 +246,14 @@ impl RunRow {
         let (ids, values) = by_query(&[&report.per_query]);
         let validation = report.measures.validation.as_ref().map_or(0, |set| set.queries);
         let set = report.per_query.set.clone();
+        let sets = report.data.iter().filter(|(name, _)| *name == set || *name == "validation");
+        let told = data::told_by(sets.map(|(_, set)| set));
         Self {
             name: report.name.clone(),
             command: "train",
             measures,
             curve: points.collect(),
-            queries: (common("train", &set, &report.convention), validation, ids),
+            queries: (common("train", &set, &report.convention), validation, ids, told),
             set,
             values,
             ..Self::default()
@@ -266,12 +273,13 @@ impl RunRow {
         let at = |round: usize| histories.iter().map(|history| history[round].validation).collect::<Option<Vec<_>>>();
         let points = (0..rounds).filter_map(|round| Some(((round + 1) as f64, mean_of(at(round)?)?)));
         let (ids, values) = by_query(&report.details.iter().map(|fold| &fold.per_query).collect::<Vec<_>>());
+        let told = data::told_by(report.details.iter().filter_map(|fold| fold.data.test.as_ref()));
         Self {
             name: result.name.clone(),
             command: "cv",
             measures,
             curve: points.collect(),
-            queries: (common("cv", "test", &result.convention), 0, ids),
+            queries: (common("cv", "test", &result.convention), 0, ids, told),
             set: "test".to_string(),
             values,
             ..Self::default()
@@ -364,7 +372,9 @@ fn tells_apart(key: &str, runs: &[RunRow]) -> bool {
     let belongs_to_another_kind = |lacking: &&RunRow| {
         kinds.iter().any(|kind| with.iter().all(|run| run.config.get(kind) != lacking.config.get(kind)))
     };
-    !without.iter().all(belongs_to_another_kind)
+    // The points of a grid complete their defaults, each for itself.
+    let tries = |run: &&RunRow| run.config.keys().any(|key| key.starts_with("grid.") || key.starts_with("search."));
+    !without.iter().all(|run| belongs_to_another_kind(run) || tries(run))
 }
 
 /// Marks the best of the runs on the same queries, which come in the order of their validation measures, and compares
@@ -470,9 +480,11 @@ pub(crate) fn page(runs: &Runs) -> String {
         has a 95% bootstrap interval and covers the queries that both runs measured. p comes from the paired \
         randomization test and is corrected for the number of runs by Holm's method.";
     let table = runs.table().html("runs").then(note(words));
+    // Values of different measures have no axis in common.
+    let plotted = runs.grouped(|run| (&run.queries, &run.selection));
     let sections = [
-        section("results", "Results", notes.then(figures(groups.iter().map(|group| dots(group)))).then(table)),
-        section("curves", "Learning curves", figures(groups.iter().filter_map(|group| curves(group)))),
+        section("results", "Results", notes.then(figures(plotted.iter().map(|group| dots(group)))).then(table)),
+        section("curves", "Learning curves", figures(plotted.iter().filter_map(|group| curves(group)))),
     ];
     let name = counted(runs.runs.len(), "run");
     about::page("report", &name, conclusions, "", facts, sections)
@@ -534,7 +546,7 @@ mod tests {
             measures: BTreeMap::from([("validation".to_string(), mean(Some(validation)))]),
             set: "test".to_string(),
             selection: "ndcg@10".to_string(),
-            queries: (of, 5, ids),
+            queries: (of, 5, ids, String::new()),
             values,
             ..RunRow::default()
         }
@@ -583,6 +595,39 @@ mod tests {
         let found = runs[1].difference.as_ref().unwrap();
         assert!((found.mean + 0.1).abs() < 1e-12 && found.p < 0.001 && found.queries == 40, "{found:?}");
         assert!(to_value(&runs[1]).unwrap()["difference"]["p"].is_f64());
+    }
+
+    #[test]
+    fn values_of_different_measures_share_no_plot() {
+        let mut runs = ["a", "b"].map(|folder| row(folder, json!({}), 0.5, &[0.1, 0.2]));
+        for run in &mut runs {
+            let of = |name: &str| (name.to_string(), Mean { mean: Some(0.25), standard_error: None });
+            run.measures.insert("test".to_string(), BTreeMap::from([of("ndcg@10"), of("map")]));
+            run.curve = vec![(1.0, 0.4), (2.0, 0.5)];
+        }
+        runs[1].selection = "map".to_string();
+        let page = page(&Runs { runs: runs.into(), notes: Vec::new() });
+        for part in ["ndcg@10 on test queries", "map on test queries", "ndcg@10 on validation", "map on validation"] {
+            assert!(page.contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn without_test_queries_every_validation_measure_is_shown() {
+        let mut run = row("a", json!({}), 0.5, &[0.1]);
+        run.set = "validation".to_string();
+        let of = run.measures.get_mut("validation").unwrap();
+        of.insert("map".to_string(), Mean { mean: Some(0.125), standard_error: None });
+        let table = Runs { runs: vec![run], notes: Vec::new() }.table().text();
+        assert!(table.contains("0.5000") && table.contains("0.1250"), "{table}");
+    }
+
+    #[test]
+    fn a_grid_lacks_no_setting_that_its_points_complete() {
+        let grid = json!({ "learner": { "kind": "gradient" }, "grid": { "learner.epochs": [1, 2] } });
+        let alone = json!({ "learner": { "kind": "gradient", "learning_rate": 0.001 } });
+        let runs = [grid, alone].map(|config| row("", config, 0.5, &[0.0]));
+        assert!(!tells_apart("learner.learning_rate", &runs) && tells_apart("grid.learner.epochs", &runs));
     }
 
     #[test]
