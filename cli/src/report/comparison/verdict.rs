@@ -48,13 +48,18 @@ fn of_two(pair: &Comparison, labels: &[String], level: f64) -> Verdict {
         return Verdict { best: Some(best), not_distinguished: Vec::new(), sentence };
     }
     let (queries, detectable) = (pair.queries, pair.t_test.detectable);
-    // Most measures are at most 1.
+    // Most measures are at most 1. The randomization test of `n` queries gives no p-value below 2 / 2^n.
+    let is_blind = |queries: usize| 2.0 / 2f64.powf(queries as f64) >= level;
     let none_is_detectable = detectable >= 1.0 && pair.first_mean.max(pair.second_mean) <= 1.0;
     let sentence = match pair.wins + pair.losses {
         0 => format!("no difference: {first} and {second} have the same value on each of the {queries} queries."),
-        _ if none_is_detectable => {
+        _ if none_is_detectable || is_blind(queries) => {
             format!("no difference shown between {first} and {second}. {queries} queries are too few to show one.")
         }
+        apart if is_blind(apart) => format!(
+            "no difference shown between {first} and {second}. They differ on {apart} of {queries} queries, too few to \
+             show one."
+        ),
         _ => format!(
             "no difference shown between {first} and {second}. With these {queries} queries, a difference of \
              {detectable:.4} would be found four times in five."
@@ -113,14 +118,19 @@ mod tests {
         let found = verdict(&[&high, &low]);
         assert_eq!(found.sentence, "ndcg@10: one is better than two: +0.5000, p = 0.0078.");
         assert!(found.is_clear() && found.best == Some(0));
-        // The differences 0, 0, 0, .4 have the standard error .1. With 3 degrees of freedom, the quantiles of t at .975
-        // and .8 are 3.182 and .978.
-        let found = verdict(&[&[0.0; 4], &[0.0, 0.0, 0.0, 0.4]]);
+        // Eight differences of .1 to both sides have the standard error .1 / sqrt(7). With 7 degrees of freedom, the
+        // quantiles of t at .975 and .8 are 2.3646 and .8960.
+        let found = verdict(&[&[0.1; 8], &[0.0, 0.2, 0.0, 0.2, 0.0, 0.2, 0.0, 0.2]]);
         assert!(
-            found.sentence.ends_with("With these 4 queries, a difference of 0.4161 would be found four times in five."),
+            found.sentence.ends_with("With these 8 queries, a difference of 0.1232 would be found four times in five."),
             "{found:?}"
         );
         assert!(!found.is_clear() && found.best.is_none());
+        // Five signs agree by chance once in 16.
+        let found = verdict(&[&[0.0; 5], &[0.1, 0.2, 0.1, 0.2, 0.1]]);
+        assert!(found.sentence.ends_with("5 queries are too few to show one."), "{found:?}");
+        let found = verdict(&[&[0.0; 8], &[0.1, 0.2, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0]]);
+        assert!(found.sentence.ends_with("They differ on 3 of 8 queries, too few to show one."), "{found:?}");
         assert!(verdict(&[&[0.0, 1.0], &[1.0, 1.0]]).sentence.ends_with("2 queries are too few to show one."));
         assert!(verdict(&[&low, &low]).sentence.contains("no difference: one and two have the same value"));
     }
