@@ -71,13 +71,14 @@ impl EnsembleArgs {
         input::once(&self.data)?;
         let measures = input::measures(&self.measures, "ndcg@10")?;
         let device = self.scoring.device()?;
-        let members = self.members(&device)?;
-        // A ranker of another system does not know how its training data were read.
+        let (members, strictest) = self.members(&device)?;
+        let reader = members.members()[strictest].ranker.clone();
+        // A ranker of another system does not know its convention.
         let known = members.members().iter().find(|member| !member.ranker.metadata().is_imported());
         let first = &known.unwrap_or(&members.members()[0]).ranker;
         let data = match &self.data[..] {
             [] => None,
-            files => Some(self.scoring.reading.read(files, Some((&self.out, first)))?),
+            files => Some(self.scoring.reading.read(files, Some((&self.out, &reader)))?),
         };
         let convention = input::convention_or(self.convention.as_deref(), || first.metadata().convention.clone())?;
         let members = match (self.standardize, &data) {
@@ -100,7 +101,11 @@ impl EnsembleArgs {
         let rows = rows.map(|(path, member)| Ok((member, means(path, &member.ranker)?))).collect::<Result<Vec<_>>>()?;
         let all = means(&self.out, &ranker)?;
         let measured = all.iter().map(|(measure, value)| (format!("validation {measure}"), *value)).collect();
-        let metadata = Metadata { measures: measured, convention: convention.clone(), ..ranker.metadata().clone() };
+        let mut metadata = Metadata { measures: measured, convention: convention.clone(), ..ranker.metadata().clone() };
+        // Data for all members are read as for the strictest of them.
+        for key in ["data", "cv"].into_iter().filter(|key| !reader.metadata().config[*key].is_null()) {
+            metadata.config[key] = reader.metadata().config[key].clone();
+        }
         let ranker = ranker.with_metadata(metadata)?;
         let mut folder = OutputFolder::of_files(&self.out, NAME)?;
         let name = self.out.file_name().map_or(NAME.into(), |name| name.to_string_lossy());
@@ -146,8 +151,9 @@ impl EnsembleArgs {
         Ok(writeln!(out, "written to {}, its card is {}", harmless(&folder), harmless(&card))?)
     }
 
-    /// Loads the rankers and joins those that read data in the same way.
-    fn members(&self, device: &Device) -> Result<Members> {
+    /// Loads the rankers and joins those that read data in the same way. Also returns the number of the ranker for which
+    /// data are read, since all others read its data alike.
+    fn members(&self, device: &Device) -> Result<(Members, usize)> {
         let weights = match self.weights.len() {
             0 => vec![1.0; self.rankers.len()],
             found if found != self.rankers.len() => {
@@ -161,17 +167,23 @@ impl EnsembleArgs {
         };
         let members = self.rankers.iter().zip(names).zip(weights).map(member).collect::<Result<_>>()?;
         let members = Members::new(members)?;
-        let known = self.rankers.iter().zip(members.members());
-        let known: Vec<_> = known.filter(|(_, member)| !member.ranker.metadata().is_imported()).collect();
-        let reading = |(path, member): (&PathBuf, &Member)| self.scoring.reading.reading(Some((path, &member.ranker)));
-        for pair in known.windows(2) {
-            if !reading(pair[0])?.is_as(&reading(pair[1])?) {
+        // A ranker of another system does not know how its training data were read.
+        let known = members.members().iter().zip(&self.rankers).enumerate();
+        let known = known.filter(|(_, (member, _))| !member.ranker.metadata().is_imported());
+        let known = known.map(|(number, (Member { name, ranker, .. }, path))| {
+            Ok((number, name, self.scoring.reading.reading(Some((path, ranker)))?))
+        });
+        let known = known.collect::<Result<Vec<_>>>()?;
+        for (_, other, reading) in &known {
+            let (_, first, of_first) = &known[0];
+            if !of_first.is_as(reading) && !reading.is_as(of_first) {
                 let found = "found other columns, or another treatment of missing values";
-                let [(_, first), (_, other)] = [pair[0], pair[1]];
-                bail!("member `{}`: {found}, expected the same as for member `{}`", other.name, first.name);
+                bail!("member `{other}`: {found}, expected the same as for member `{first}`");
             }
         }
-        Ok(members)
+        let strictest = known.iter().find(|(.., own)| known.iter().all(|(.., other)| own.is_as(other)));
+        let strictest = strictest.map_or(0, |(number, ..)| *number);
+        Ok((members, strictest))
     }
 }
 

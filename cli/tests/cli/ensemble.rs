@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use super::bad_input::contains;
 use super::{Bench, SMALL, files};
 
 /// Makes generated queries and three rankers of them: two networks with other normalizers, and trees.
@@ -90,6 +91,30 @@ fn rankers_become_one_in_a_folder_with_its_card() {
     assert_eq!(eval["measures"]["ndcg@10"], record["measures"]["ndcg@10"], "{eval} {record}");
     bench.output(&["importance", "all", "valid.txt", "--repeats", "1"]);
     bench.output(&["models", "show", "all"]);
+}
+
+#[test]
+fn rankers_that_read_the_same_data_alike_join_in_any_order() {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "12", "--features", "3", "--out", "data.txt"]);
+    bench.write("a.toml", "data = { train = [\"data.txt\"] }\nlearner = { kind = \"regression\" }\n");
+    for missing in ["error", "zero"] {
+        bench.output(&[
+            "train",
+            "a.toml",
+            "--set",
+            &format!("data.read.missing={missing}"),
+            "--out",
+            missing,
+            "--quiet",
+        ]);
+    }
+    for (first, second) in [("error", "zero"), ("zero", "error")] {
+        bench.output(&["ensemble", first, second, "--out", "joined"]);
+        // The ensemble takes what both take.
+        bench.write("lacking.txt", "1 qid:1 1:nan\n0 qid:1 1:2\n");
+        contains(&bench.refused(&["predict", "joined", "lacking.txt"]), &["lacking.txt:1:"]);
+    }
 }
 
 #[test]
