@@ -110,7 +110,8 @@ fn evaluate_scored(args: &EvalArgs, out: &mut dyn Write) -> Result {
     let evaluation = during("measuring", || evaluate(&scored.rankings(data, &convention), &measures, &convention))?;
     let queries = data.query_ids.iter().map(String::as_str).collect();
     let (measure, values) = (&evaluation.means[0].0, &evaluation.per_query[0]);
-    let extremes = asked.map(|asked| ExtremeQueries::new(measure, data, &scored.scores, values, asked));
+    let scores = [&scored.scores[..], scored.order(&convention)];
+    let extremes = asked.map(|asked| ExtremeQueries::ranked(measure, data, scores, values, asked));
     Shown { evaluation: &evaluation, queries, run: None, extremes }.show(args, out)
 }
 
@@ -300,7 +301,7 @@ impl Shown<'_> {
             }
         }
         table.row("all", means.iter().map(|(_, mean)| measured(Some(*mean))));
-        Ok(write!(out, "{}", table.text())?)
+        Ok(write!(out, "{}", table.within(80))?)
     }
 
     fn trec_lines(&self, per_query: bool, out: &mut dyn Write) -> Result {
@@ -357,7 +358,7 @@ fn conventions(measures: &[Measure], rows: impl Iterator<Item = Row>, as_json: b
     if let Some((queries, empty)) = counts {
         writeln!(out, "{}, {empty} empty", counted(queries, "query"))?;
     }
-    write!(out, "{}", table.text())?;
+    write!(out, "{}", table.within(80))?;
     Ok(undefined.iter().try_for_each(|line| writeln!(out, "{line}"))?)
 }
 

@@ -178,8 +178,13 @@ impl Scored {
     /// Returns the documents with their scores, from which measures are computed. Scores that differ in a file are not
     /// tied, except under a convention that compares them as `f32`.
     pub fn rankings<'a>(&'a self, data: &'a RankingDataset, convention: &Convention) -> Rankings<'a> {
+        data.rankings(self.order(convention))
+    }
+
+    /// Returns the numbers by which the documents are ranked.
+    pub fn order(&self, convention: &Convention) -> &[f32] {
         let places = self.places.as_ref().filter(|_| convention.ties != Ties::DocumentIdDescending);
-        data.rankings(places.unwrap_or(&self.scores))
+        places.unwrap_or(&self.scores)
     }
 }
 

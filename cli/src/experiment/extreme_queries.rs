@@ -67,6 +67,17 @@ impl ExtremeQueries {
         data: &RankingDataset,
         scores: &[f32],
         values: &[Option<f64>],
+        ends: [usize; 2],
+    ) -> Self {
+        Self::ranked(measure, data, [scores; 2], values, ends)
+    }
+
+    /// Does the same as [`new`](Self::new) for documents that are ranked by other numbers, their `order`.
+    pub(crate) fn ranked(
+        measure: impl ToString,
+        data: &RankingDataset,
+        [scores, order]: [&[f32]; 2],
+        values: &[Option<f64>],
         [worst, best]: [usize; 2],
     ) -> Self {
         let counted = values.iter().enumerate().filter_map(|(query, value)| Some((query, (*value)?)));
@@ -74,8 +85,9 @@ impl ExtremeQueries {
         let mut descending = ascending.clone();
         ascending.sort_by(|a, b| a.1.total_cmp(&b.1));
         descending.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let first = |order: Vec<(usize, f64)>, count: usize| {
-            order.into_iter().take(count).map(|(query, value)| RankedQuery::new(data, scores, query, value)).collect()
+        let first = |queries: Vec<(usize, f64)>, count: usize| {
+            let ranked = |(query, value)| RankedQuery::new(data, [scores, order], query, value);
+            queries.into_iter().take(count).map(ranked).collect()
         };
         Self { measure: measure.to_string(), worst: first(ascending, worst), best: first(descending, best) }
     }
@@ -89,12 +101,13 @@ impl ExtremeQueries {
 }
 
 impl RankedQuery {
-    /// Ranks the documents of a query. `scores` contains one score for each document of `data`.
-    pub fn new(data: &RankingDataset, scores: &[f32], query: usize, value: f64) -> Self {
+    /// Ranks the documents of a query. `scores` contains one score for each document of `data`, and `order` one number
+    /// by which it is ranked.
+    fn new(data: &RankingDataset, [scores, order]: [&[f32]; 2], query: usize, value: f64) -> Self {
         let range = data.range(query);
         let documents = range.len();
-        let (scores, labels) = (&scores[range.clone()], &data.labels[range]);
-        let ranks = ranks(scores, labels);
+        let (scores, labels) = (&scores[range.clone()], &data.labels[range.clone()]);
+        let ranks = ranks(&order[range], labels);
         let mut order: Vec<usize> = (0..documents).collect();
         order.sort_by_key(|&document| ranks[document].0);
         let shown = order.into_iter().filter(|&document| ranks[document].0 <= FIRST || ranks[document].1 <= BELONG);
@@ -154,7 +167,7 @@ mod tests {
         let data =
             RankingDataset::builder().features(vec![0.0; 100], 1).labels(labels).query_sizes(&[100]).build().unwrap();
         let scores: Vec<f32> = (0..100).map(|document| -(document as f32)).collect();
-        let query = RankedQuery::new(&data, &scores, 0, 0.0);
+        let query = RankedQuery::new(&data, [&scores, &scores], 0, 0.0);
         let ranks: Vec<usize> = query.shown.iter().map(|document| document.rank).collect();
         assert_eq!(ranks, (1..=15).chain([81]).collect::<Vec<_>>());
         assert_eq!((query.documents, query.shown[15].ideal_rank), (100, 1));

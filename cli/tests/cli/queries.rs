@@ -41,6 +41,18 @@ rank   score  label  ideal  document
 }
 
 #[test]
+fn scores_that_only_64_bits_tell_apart_rank_as_they_are_measured() {
+    let bench = bench();
+    bench.write("scores", "0.5\n0.50000000001\n1\n2\n");
+    let text = bench.output(&["eval", "--scores", "scores", "data", "-m", "mrr", "--queries", "best:1"]);
+    let shown = "query a, mrr 1.0000
+rank   score  label  ideal  document
+1     0.5000      2      1         y
+";
+    assert!(text.contains(shown), "{text}");
+}
+
+#[test]
 fn long_queries_are_cut() {
     let bench = Bench::default();
     let lines = |line: &dyn Fn(usize) -> String| (1..=40).map(line).collect::<String>();
