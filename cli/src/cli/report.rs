@@ -153,7 +153,7 @@ fn write_to(path: &Path, page: &str, of_runs: &[PathBuf]) -> Result {
 }
 
 /// Returns the files of a run, except its page.
-fn files_of(run: &Path) -> Vec<PathBuf> {
+pub fn files_of(run: &Path) -> Vec<PathBuf> {
     RUN_FILES.iter().filter(|name| **name != PAGE).map(|name| run.join(name)).collect()
 }
 

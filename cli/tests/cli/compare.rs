@@ -24,7 +24,6 @@ fn bench() -> Bench {
 fn two_systems_agree_with_values_worked_by_hand() {
     // Reciprocal ranks 1/2 1/2 1/2 and 1 1 1/2: differences 1/2 1/2 0, of mean 1/3 and deviation sqrt(1/12), so that t
     // = 2 with 2 degrees of freedom; 2 of the 4 sign assignments of two halves are as far from 0 as the observed one.
-    // The standard error is 1/6, and t with 2 degrees of freedom has the quantiles 4.303 at .975 and 1.061 at .8.
     let expected = "\
 convention standard, 4 queries, 1 empty
 compared on 3 of them
@@ -46,8 +45,8 @@ low, high: 95% bootstrap interval; t, random: two-sided p-values;
 d: effect size; win/tie/loss: queries. 100000 resamples, seed 0.
 How to read this: burn-rank compare --help
 
-verdict  mrr: no difference shown between a and b. With these 3 queries, a
-         difference of 0.8939 would be found four times in five.
+verdict  mrr: no difference shown between a and b. 3 queries are too few to
+         show one.
 ";
     assert_eq!(bench().output(&["compare", "a", "b", "data", "-m", "mrr", "-q"]), expected);
 }
@@ -214,6 +213,73 @@ fn finished_runs_are_compared_by_their_reports() {
     assert_eq!(by_ranker, by_report);
     let file = bench.output(&["eval", "train/ranker.safetensors", test]);
     assert_eq!(bench.output(&["eval", "train", test]), file);
+}
+
+#[test]
+fn runs_without_test_queries_say_which_queries_they_were_measured_on() {
+    let bench = Bench::default();
+    let data = |documents: usize| {
+        let row = |at: usize| {
+            let (query, place) = (at / documents, at % documents);
+            let label = if place == query % documents { "0.5" } else { "0" };
+            format!("{label} qid:{query} 1:{} 2:{}\n", query * 7 % 5 + place, place * query % 4)
+        };
+        (0..12 * documents).map(row).collect::<String>()
+    };
+    bench.write("half.txt", &data(3));
+    let convention = "measure = { convention = { preset = \"standard\", gain = \"linear\", relevant_from = 0.5 } }\n";
+    let learner = "learner = { kind = \"regression\" }\n";
+    bench.write("a.toml", &format!("data = {{ train = [\"half.txt\"] }}\n{learner}{convention}"));
+    for out in ["a", "b"] {
+        bench.output(&["train", "a.toml", "--out", out, "--quiet"]);
+    }
+    let compare = ["compare", "a", "b", "--resamples", "10"];
+    let text = bench.output(&compare);
+    // A label of 0.5 is relevant.
+    assert!(text.starts_with("convention custom, 12 training queries, 0 empty\n"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let caution = "There are no test queries, so the training queries that chose the rounds also test the runs.";
+    assert!(words.contains(&format!("note {caution}")), "{text}");
+    bench.output(&[&compare[..], &["--html", "page.html"]].concat());
+    assert!(bench.text("page.html").contains(caution));
+    // A file of a run is not overwritten.
+    let report = bench.text("a/report.json");
+    contains(
+        &bench.refused(&[&compare[..], &["--html", "a/report.json"]].concat()),
+        &["--html a/report.json: expected a different file"],
+    );
+    assert_eq!(bench.text("a/report.json"), report);
+    // Another run has as many queries of the same names, with other documents.
+    bench.write("half.txt", &data(4));
+    bench.output(&["train", "a.toml", "--out", "other", "--quiet"]);
+    let table = bench.output(&["report", "a", "b", "other"]);
+    assert!(table.contains("The runs were measured on 2 different sets of queries."), "{table}");
+    // A cross-validation counts empty queries by the convention, too.
+    let cv = bench.output(&["cv", "a.toml", "--set", "cv.split=3", "--out", "cv"]);
+    assert!(cv.contains("12 test queries, 0 empty"), "{cv}");
+}
+
+#[test]
+fn a_file_of_scores_has_no_convention() {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "12", "--features", "4", "--out", "data.txt"]);
+    let data = "data = { train = [\"data.txt\"] }\nlearner = { kind = \"regression\" }\n";
+    bench.write("a.toml", &format!("{data}measure = {{ convention = \"letor\" }}\n"));
+    bench.output(&["train", "a.toml", "--out", "a", "--quiet"]);
+    bench.write("scores", &bench.output(&["predict", "a", "data.txt"]));
+    for systems in [["a", "scores"], ["scores", "a"]] {
+        let text = bench.output(&["compare", systems[0], systems[1], "data.txt", "--resamples", "10"]);
+        assert!(text.starts_with("convention letor, "), "{text}");
+    }
+}
+
+#[test]
+fn documents_that_share_an_identifier_are_shown_by_number() {
+    let bench = bench();
+    bench.write("data", &DATA.lines().map(|line| format!("{line} #docid = x\n")).collect::<String>());
+    bench.output(&["compare", "a", "b", "data", "-m", "mrr", "--html", "page.html"]);
+    let row = "<tr><th scope=\"row\">1</th><td>1</td><td>2</td><td>1</td><td>1</td></tr>";
+    assert!(bench.text("page.html").contains(row));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 mod systems;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -20,6 +20,7 @@ use burn_rank::workbench::trec_eval::TrecDocuments;
 use clap::{Args, value_parser};
 
 use super::files::{self, Outputs};
+use super::report::files_of;
 use super::{JudgingArgs, Result, Work, input};
 use crate::experiment::put_right;
 use crate::number;
@@ -86,7 +87,8 @@ impl CompareArgs {
         let outputs = [("--html", &self.html), ("--latex", &self.latex), ("--svg", &self.svg)];
         let outputs: Vec<(&'static str, &PathBuf)> =
             outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_ref()?))).collect();
-        let mut of_command = Outputs::of_reading(self.files.iter().chain(&self.qrels))?;
+        let of_runs = self.files.iter().filter(|path| path.is_dir()).flat_map(|folder| files_of(folder));
+        let mut of_command = Outputs::of_reading(self.files.iter().chain(&self.qrels).cloned().chain(of_runs))?;
         for (option, path) in &outputs {
             input::not_beside_json(self.json, option, path)?;
             of_command.add(option, path)?;
@@ -143,6 +145,8 @@ struct Systems {
     evaluations: Vec<Evaluation>,
     /// The number of queries in each fold, for runs that were tested on folds.
     folds: Vec<usize>,
+    /// The set of queries that also chose the runs, `training` or `validation`; otherwise empty.
+    set: &'static str,
     /// The rankings of the systems, if they are known and shown.
     rankings: Option<SystemRankings>,
 }
@@ -166,12 +170,16 @@ impl SystemRankings {
                     query < before
                 })?;
                 let query = query - (before - data.queries());
+                let documents = data.range(query);
+                let names: Vec<_> = (0..documents.len()).map(|place| document_name(data, query, place)).collect();
+                // Identifiers that documents share do not tell them apart.
+                let is_apart = names.iter().collect::<HashSet<_>>().len() == names.len();
                 let scored = |(place, document): (usize, usize)| ScoredDocument {
-                    document: document_name(data, query, place),
+                    document: if is_apart { names[place].clone() } else { (place + 1).to_string() },
                     label: data.labels[document],
                     score: scores[system][document],
                 };
-                Some(data.range(query).enumerate().map(scored).collect())
+                Some(documents.enumerate().map(scored).collect())
             }
             Self::Runs(systems) => {
                 let TrecDocuments { scores, labels, ids } = systems.get(system)?.get(name)?;
@@ -197,6 +205,7 @@ fn report(systems: &Systems, pairs: Vec<Vec<Comparison>>, config: ComparisonConf
         systems: systems.names.clone(),
         query_ids: systems.queries.clone(),
         folds: systems.folds.clone(),
+        set: systems.set,
         measures: pairs.into_iter().enumerate().map(compared).collect(),
         config,
     }
@@ -207,8 +216,9 @@ const COLUMNS: usize = 80;
 
 /// Prints the tables, and what they say in a sentence for each measure.
 fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn Write) -> Result {
-    let ComparisonReport { convention, queries, empty_queries: empty, .. } = report;
-    writeln!(out, "convention {}, {}, {empty} empty", convention.name, counted(*queries, "query"))?;
+    let ComparisonReport { convention, queries, empty_queries: empty, set, .. } = report;
+    let queries = counted(*queries, format!("{set} query").trim_start());
+    writeln!(out, "convention {}, {queries}, {empty} empty", convention.name)?;
     writeln!(out, "compared on {} of them", report.measures[0].pairs[0].queries)?;
     // Sentences have room for names, also where the tables have letters.
     let names = labels(&report.systems);
@@ -239,7 +249,10 @@ fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn Write) -> Re
         let sentence = harmless(&report.verdict(of, &names).sentence).into_owned();
         writeln!(out, "verdict  {}", indented(&sentence, "verdict  ".len()))?;
     }
-    Ok(())
+    Ok(report
+        .caution()
+        .iter()
+        .try_for_each(|words| writeln!(out, "note     {}", indented(words, "note     ".len())))?)
 }
 
 /// Returns the names of the systems, or their letters if a table with the names has lines that are too long.
@@ -289,6 +302,9 @@ fn record(report: &ComparisonReport, per_query: bool) -> Value {
         "config": report.config,
         "measures": report.measures.iter().map(of_measure).collect::<Map>(),
     });
+    if !report.set.is_empty() {
+        object["set"] = json!(report.set);
+    }
     if per_query {
         let row = |(q, query): (usize, &String)| {
             let values = report.measures.iter().map(|of| {

@@ -67,10 +67,10 @@ impl Systems {
         let evaluate = |scored: &Scored| evaluator.evaluate(&scored.rankings(&data, &convention));
         let evaluations = scored.iter().map(evaluate).collect::<Result<_, _>>()?;
         let queries = data.query_ids.clone();
-        let scores = || scored.iter().map(|scored| scored.scores.clone()).collect();
+        let scores = || scored.iter().map(|scored| scored.order(&convention).to_vec()).collect();
         let rankings = args.html.as_ref().map(|_| SystemRankings::Scored(vec![(data, scores())]));
         let names = systems.iter().map(|path| path.display().to_string()).collect();
-        Ok(Self { names, evaluations, queries, folds: Vec::new(), rankings })
+        Ok(Self { names, evaluations, queries, folds: Vec::new(), set: "", rankings })
     }
 
     /// Evaluates TREC runs against the same relevance judgments.
@@ -95,6 +95,7 @@ impl Systems {
             evaluations: judged.iter().map(summary).collect::<Result<_, _>>()?,
             queries: judged[0].queries.iter().map(|(query, _)| query.clone()).collect(),
             folds: Vec::new(),
+            set: "",
             rankings,
         })
     }
@@ -113,6 +114,7 @@ impl Systems {
             names: folders.iter().map(|path| path.display().to_string()).collect(),
             queries: tests.clone().flat_map(|test| test.query_ids.iter().cloned()).collect(),
             folds: tests.map(|test| test.queries()).collect(),
+            set: "",
             evaluations,
             rankings: args.html.as_ref().and_then(|_| rankings_of(&mut runs)),
         })
@@ -157,16 +159,23 @@ impl Systems {
             names: folders.iter().map(|path| path.display().to_string()).collect(),
             queries: first.folds.iter().flat_map(|(_, fold)| fold.queries.iter().cloned()).collect(),
             folds: first.folds.iter().map(|(_, fold)| fold.queries.len()).collect(),
+            set: match first.set() {
+                "train" => "training",
+                "validation" => "validation",
+                _ => "",
+            },
             evaluations: finished.iter().map(|finished| finished.evaluation(&measures)).collect(),
             rankings: args.html.as_ref().and_then(|_| kept_rankings(args, folders)),
         })
     }
 }
 
-/// Returns the convention by which all the rankers were selected, or `standard` if they differ.
+/// Returns the convention by which all the rankers were selected, or `standard` if they differ. Files of scores have
+/// none.
 fn in_common(scored: &[Scored]) -> Convention {
-    let first = scored[0].convention.as_ref();
-    first.filter(|_| scored.iter().all(|other| other.convention.as_ref() == first)).cloned().unwrap_or_default()
+    let mut known = scored.iter().filter_map(|of| of.convention.as_ref());
+    let first = known.next();
+    first.filter(|first| known.all(|other| other == *first)).cloned().unwrap_or_default()
 }
 
 /// Returns an error if two runs contain different queries; the error names a query that only one run has. The queries
@@ -193,6 +202,8 @@ fn same(one: &Convention, other: &Convention) -> bool {
 /// The results that a finished run reported for its test queries.
 struct Finished {
     convention: Convention,
+    /// The number of queries without a relevant document, by the convention.
+    empty_queries: usize,
     /// The data and the values of the test queries of each fold.
     folds: Vec<(DataReport, PerQuery)>,
 }
@@ -205,13 +216,23 @@ impl Finished {
         };
         match report {
             Report::Train(train) => {
-                Self { convention: train.convention, folds: vec![tested(train.data, train.per_query)] }
+                let measured = train.measures.iter().find(|(name, _)| *name == train.per_query.set);
+                Self {
+                    convention: train.convention,
+                    empty_queries: measured.map_or(0, |(_, set)| set.empty_queries),
+                    folds: vec![tested(train.data, train.per_query)],
+                }
             }
             Report::Cv(cv) => {
                 let folds = cv.details.into_iter().map(|fold| tested(fold.data, fold.per_query)).collect();
-                Self { convention: cv.result.convention, folds }
+                Self { convention: cv.result.convention, empty_queries: cv.result.empty_queries, folds }
             }
         }
+    }
+
+    /// Returns the name of the set of queries on which the run was measured.
+    fn set(&self) -> &str {
+        self.folds.first().map_or("", |(_, fold)| &fold.set)
     }
 
     /// Returns the measures that every fold has, sorted by name.
@@ -230,7 +251,7 @@ impl Finished {
         Evaluation {
             convention: self.convention.clone(),
             queries: self.folds.iter().map(|(data, _)| data.statistics.queries).sum(),
-            empty_queries: self.folds.iter().map(|(data, _)| data.statistics.empty_queries).sum(),
+            empty_queries: self.empty_queries,
             means: measures.iter().copied().zip(per_query.iter().map(mean)).collect(),
             per_query,
         }
@@ -249,8 +270,7 @@ impl Finished {
     /// Returns a message if this run was measured on different queries than `first`, the run in `folder`.
     fn on_other_queries(&self, first: &Finished, folder: &Path) -> Option<String> {
         let hashes = |of: &Finished| of.folds.iter().map(|(data, _)| data.hash.clone()).collect::<Vec<_>>();
-        let [found, expected] =
-            [self, first].map(|of| of.folds.first().map_or(String::new(), |(_, fold)| fold.set.clone()));
+        let [found, expected] = [self, first].map(Finished::set);
         let folder = folder.display();
         if found != expected {
             return Some(format!("found values of {found} queries, expected {expected}, as in {folder}"));

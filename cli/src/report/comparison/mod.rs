@@ -33,6 +33,8 @@ pub(crate) struct ComparisonReport {
     pub(crate) query_ids: Vec<String>,
     /// The number of queries in each fold, for systems that were tested on folds.
     pub(crate) folds: Vec<usize>,
+    /// The set of queries that also chose the runs, `training` or `validation`; otherwise empty.
+    pub(crate) set: &'static str,
     /// The measures; the first measure decides which queries are shown.
     pub(crate) measures: Vec<ComparedMeasure>,
     /// The settings of the statistical tests.
@@ -91,6 +93,12 @@ impl ComparisonReport {
     /// Returns what the tests found by one measure.
     pub(crate) fn verdict(&self, of: &ComparedMeasure, labels: &[String]) -> Verdict {
         Verdict::new(of.measure, &of.pairs, labels, &self.config)
+    }
+
+    /// Returns what a reader must know about runs that were measured on queries that chose them.
+    pub(crate) fn caution(&self) -> Option<String> {
+        let words = "queries that chose the rounds also test the runs.";
+        (!self.set.is_empty()).then(|| format!("There are no test queries, so the {} {words}", self.set))
     }
 
     /// Returns whether the means over folds differ from the means over queries in their printed digits.

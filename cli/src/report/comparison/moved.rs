@@ -57,10 +57,11 @@ pub(super) fn moved(report: &ComparisonReport, labels: &[String], rankings: &Ran
     if parts.is_empty() {
         return parts;
     }
+    let seeds = if report.folds.is_empty() { "" } else { " A run of several seeds has the rankings of its first." };
     let words = format!(
         "The queries with the largest differences in {}. Each table shows the first {FIRST} documents of both systems, \
          and the {BELONG} documents with the highest labels, in the order of the second system. ideal: the rank of the \
-         document when sorted by label. Documents with equal scores are in the order of the data.",
+         document when sorted by label. Documents with equal scores are in the order of the data.{seeds}",
         of.measure
     );
     section("moved", "What changed most", note(words).then(parts))

@@ -27,7 +27,8 @@ pub(crate) fn page(report: &ComparisonReport, rankings: &Rankings) -> Result<Str
         few if few.len() <= PAIRS => few.join(", "),
         many => format!("{} systems", many.len()),
     };
-    let description = format!("{} systems on the same queries.", report.systems.len());
+    let caution = report.caution().map(|words| format!(" {words}")).unwrap_or_default();
+    let description = format!("{} systems on the same queries.{caution}", report.systems.len());
     let verdict = |of: &ComparedMeasure| {
         let verdict = report.verdict(of, &labels);
         conclusion(&verdict.sentence, verdict.is_clear())
