@@ -294,6 +294,7 @@ impl TextRun {
                 values: values.map(|((measure, _), values)| (measure.to_string(), values.clone())).collect(),
             },
             extremes: Some(ExtremeQueries::of_report(measure.select, dataset, scores, &found.per_query[0])),
+            estimate: None,
             versions,
         })
     }

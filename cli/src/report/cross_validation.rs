@@ -1,5 +1,6 @@
 //! The HTML page about a cross-validation.
 
+use burn_rank::json::Value;
 use burn_rank::learner::Importance;
 
 use super::*;
@@ -15,15 +16,16 @@ pub(super) fn page(report: &CrossValidationReport, record: Option<&RunRecord>) -
     let names = found.first().map(|(_, fit)| &fit.feature_names[..]).unwrap_or_default();
     let sets: Vec<_> = result.folds.iter().zip(&report.details).map(|(fold, of)| (fold.fold, &of.data)).collect();
     let ends: Vec<_> = folds().filter_map(|(fold, of)| Some((format!("{fold}, "), of.extremes.as_ref()?))).collect();
-    let normalizer = report.config["normalizer"].as_str().unwrap_or("none");
+    let shared = shared(&report.config);
+    let normalizer = shared["normalizer"].as_str().unwrap_or("each");
     let factors: Vec<_> = found.iter().map(|(fold, fit)| (fold.clone(), &fit.positions[..])).collect();
     let sections = [
         section("results", "Results", results(report)),
         grid(report),
         search::search(report),
-        learning_curves(report, &found),
+        learning_curves(report, &shared, &found),
         queries::distribution(&per_query, report.selection, &result.convention),
-        queries::extremes(&ends, &result.convention),
+        queries::extremes(&ends, &result.convention, &result.seeds),
         features::positions(&factors),
         features::weights(&found, normalizer),
         features::importance(&used, names),
@@ -33,6 +35,22 @@ pub(super) fn page(report: &CrossValidationReport, record: Option<&RunRecord>) -
     ];
     let (concluded, description) = (concluded(report), description(&report.config));
     about::page("cv", &result.name, concluded, description, facts(report, record), sections)
+}
+
+/// Returns the configuration without the sections that are not the same in all fits.
+fn shared(config: &Value) -> Value {
+    let mut shared = config.clone();
+    let tried = [&config["grid"], &config["search"]["space"]].into_iter().filter_map(Value::as_object);
+    for key in tried.flat_map(|of| of.keys()) {
+        let changed: &[&str] = match key.as_str() {
+            "learner" | "learner.kind" => &["learner", "loss", "normalizer"],
+            "loss" | "loss.name" => &["loss"],
+            "normalizer" => &["normalizer"],
+            _ => &[],
+        };
+        changed.iter().for_each(|section| shared[*section] = Value::Null);
+    }
+    shared
 }
 
 /// Says which point of the grid is the best, and how good the selected points are on test queries.
@@ -192,10 +210,10 @@ fn by_fold(report: &CrossValidationReport, standings: &[Standing]) -> Table {
 }
 
 /// Draws the first seed's learning curves for the setting that each fold selected.
-fn learning_curves(report: &CrossValidationReport, fits: &[(String, &FitReport)]) -> Html {
+fn learning_curves(report: &CrossValidationReport, config: &Value, fits: &[(String, &FitReport)]) -> Html {
     let result = &report.result;
     let curves = Curves {
-        config: &report.config,
+        config,
         selection: report.selection,
         convention: &result.convention,
         heights: fits.iter().flat_map(|(_, fit)| &fit.history).flat_map(curves::heights).collect(),
@@ -205,10 +223,7 @@ fn learning_curves(report: &CrossValidationReport, fits: &[(String, &FitReport)]
     if plots.is_empty() {
         return Html::default();
     }
-    let seeds = match result.seeds.as_slice() {
-        [first, _, ..] => format!(" Seed {first}, the first of {}.", result.seeds.len()),
-        _ => String::new(),
-    };
+    let seeds = queries::first_seed(&result.seeds);
     let choice = if result.search.is_some() { "trial" } else { "grid point" };
     let what = note(format!("One fit per fold, with the {choice} that the fold selected.{seeds}"));
     section("curves", "Learning curves", figures(plots).then(what))

@@ -68,7 +68,7 @@ const SHOWN: usize = 5;
 
 /// Builds the section from the extreme queries of several fits or folds. It is empty if there are no fits. Each part
 /// has a prefix, so that queries of different parts have different names.
-pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convention) -> Html {
+pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convention, seeds: &[u64]) -> Html {
     let Some((_, first)) = parts.first() else { return Html::default() };
     let list = |title: &str, of: fn(&ExtremeQueries) -> &Vec<RankedQuery>, sign: f64| -> Html {
         let of_parts = parts.iter().flat_map(|(part, found)| of(found).iter().map(move |query| (part, query)));
@@ -88,12 +88,21 @@ pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convent
     }
     let what = note(format!(
         "These are the queries with the lowest and the highest {} ({}). Each table shows {}. \"ideal\" is the rank of \
-         the document when sorted by label. Documents with equal scores are in the order of the data.",
+         the document when sorted by label. Documents with equal scores are in the order of the data.{}",
         first.measure,
         convention.name,
-        ExtremeQueries::SHOWN
+        ExtremeQueries::SHOWN,
+        first_seed(seeds)
     ));
     section("extremes", "Worst and best queries", what.then(lists))
+}
+
+/// Says which of several seeds a part of a page shows.
+pub(super) fn first_seed(seeds: &[u64]) -> String {
+    match seeds {
+        [first, _, ..] => format!(" Seed {first}, the first of {}.", seeds.len()),
+        _ => String::new(),
+    }
 }
 
 /// Builds a table with the documents of a query in ranked order.

@@ -155,6 +155,7 @@ fn comparison(systems: usize, known: bool) -> String {
         systems: (0..systems).map(|system| format!("{HOSTILE}{system}")).collect(),
         query_ids: [HOSTILE, "q2", "q3", "q4"].map(String::from).to_vec(),
         folds: Vec::new(),
+        set: "",
         measures: vec![of(Measure::Ndcg(Some(10))), of(Measure::Ap(None))],
         config,
     };
@@ -350,6 +351,20 @@ fn the_page_of_a_fit_is_complete() {
 }
 
 #[test]
+fn a_refit_says_what_the_cross_validation_expects() {
+    let mut report = train();
+    report["data"].as_object_mut().unwrap().retain(|set, _| set == "train");
+    report["measures"].as_object_mut().unwrap().retain(|set, _| set == "train");
+    report["config"]["measure"] = json!({"round": 2});
+    let page = rendered(report.clone(), None);
+    assert!(page.contains("There are no test queries.") && !page.contains("was selected on the training queries"));
+    report["estimate"] = json!({"measures": {"ndcg@10": 0.375}, "standard_errors": {"ndcg@10": 0.0125}, "queries": 6,
+        "folds": 3, "seeds": 1});
+    let words = "expect 0.3750 \u{b1} 0.0125, the mean of the cross-validation over 6 test queries in 3 folds.";
+    assert!(rendered(report, None).contains(words));
+}
+
+#[test]
 fn the_page_of_a_cross_validation_is_complete() {
     let page = rendered(cross_validation(), Some(&record()));
     for part in [
@@ -367,9 +382,22 @@ fn the_page_of_a_cross_validation_is_complete() {
         "One dot per fold.",
         "fold 1, 3",
         "fold 2, query 3: 0.9000, 40 documents",
+        "without a label of 1 or above",
     ] {
         assert!(page.contains(part), "{part}");
     }
+    assert_eq!(page.matches("Seed 1, the first of 2.").count(), 2, "of the curves and of the queries");
+}
+
+#[test]
+fn what_points_of_a_grid_change_names_no_fit() {
+    let mut report = cross_validation();
+    let page = rendered(report.clone(), None);
+    assert!(page.contains("epoch selected") && page.contains("normalized by z_score"));
+    report["config"]["grid"] = json!({"learner": [{"kind": "gradient"}, {"kind": "boosted_trees"}]});
+    let page = rendered(report, None);
+    assert!(page.contains("round selected") && page.contains("as each fit normalized them"));
+    assert!(page.contains("The configuration without the defaults"));
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) fn page(report: &TrainReport, record: Option<&RunRecord>) -> String {
             false => members(report),
         },
         queries::distribution(&[(String::new(), &report.per_query)], report.selection, &report.convention),
-        queries::extremes(&extremes, &report.convention),
+        queries::extremes(&extremes, &report.convention, &[]),
         features::positions(&positions),
         features::weights(&[("weight".to_string(), &report.fit)], normalizer),
         features::importance(&importance, &report.fit.feature_names),
@@ -44,18 +44,34 @@ fn concluded(report: &TrainReport) -> Html {
     let round = round_word(&report.config);
     let (best, rounds) = (report.fit.best_round, report.fit.rounds);
     let selected_on = if report.measures.validation.is_some() { "validation" } else { "training" };
+    let is_given = report.estimate.is_some() || !report.config["measure"]["round"].is_null();
     let how = match set {
-        "test" if rounds > 1 => {
+        "test" if rounds > 1 && !is_given => {
             let round = round[..1].to_uppercase() + &round[1..];
             format!(" {round} {best} of {rounds} was selected on the {selected_on} queries.")
         }
         "test" => String::new(),
+        _ if is_given => format!(" There are no test queries.{}", estimated(report)),
         _ => format!(
             " There are no test queries. Expect a lower value on new queries, because the {round} was selected on the \
              {selected_on} queries."
         ),
     };
     conclusion(&format!("{selection} is {measured} on {on}.{how}"), set == "test")
+}
+
+/// Says how good the cross-validation expects a refit to be.
+fn estimated(report: &TrainReport) -> String {
+    let Some(estimate) = &report.estimate else { return String::new() };
+    let selection = report.selection.to_string();
+    let [mean, error] = [&estimate.measures, &estimate.standard_errors].map(|of| of.get(&selection).copied());
+    format!(
+        " On new queries, expect {}{}, the mean of the cross-validation over {} in {}.",
+        number::measure(mean),
+        number::plus_minus(error),
+        number::counted(estimate.queries, "test query"),
+        number::counted(estimate.folds, "fold")
+    )
 }
 
 fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Html> {

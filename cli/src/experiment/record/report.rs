@@ -8,6 +8,7 @@ use burn_rank::data::{RankingDataset, Statistics};
 use burn_rank::json::{Map, Value};
 use burn_rank::learner::{Importance, PositionFactor, Round, StopReason};
 use burn_rank::measure::{Convention, Evaluation, Measure};
+use burn_rank::ranker::Estimate;
 use burn_rank::workbench::ranker::Versions;
 use burn_rank::workbench::{Approximation, mean_of};
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,9 @@ pub struct TrainReport {
     /// The worst and the best queries of the set in `per_query`, with their documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extremes: Option<ExtremeQueries>,
+    /// The expected quality of a refit, from the cross-validation that chose its setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
     /// Versions.
     pub versions: Versions,
 }
@@ -307,6 +311,7 @@ impl TrainReport {
             partial_dependence: PartialDependence::of_ranker(&fit.ranker, fit.importance.as_ref(), &split.train),
             per_query: PerQuery::new(split, fit),
             extremes: Some(fit.extremes.clone()),
+            estimate: fit.ranker.metadata().estimate.clone(),
             versions: Versions::current(),
         }
     }
