@@ -119,7 +119,7 @@ fn render(report: &Report) -> String {
     for set in &report.sets {
         table.row(set.name.as_str(), row(set));
     }
-    let mut text = table.text();
+    let mut text = table.within(80);
     if !report.published.is_empty() {
         let names = report.published.join(" or ");
         text += &format!("\n{}\n", wrapped(&format!("The data look like {names}."), 80).join("\n"));

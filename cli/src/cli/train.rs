@@ -126,7 +126,7 @@ impl TrainArgs {
             }
             let measures: Vec<&String> = report.measures.train.measures.keys().collect();
             let table = measures_table(report, &format!("{} convention", convention.name), &measures);
-            write!(out, "{}", table.text())?;
+            write!(out, "{}", table.within(80))?;
             let mut lines = cautions.iter().flat_map(|caution| wrapped(caution, 80));
             lines.try_for_each(|line| writeln!(out, "{}", harmless(&line)))?;
             if let Some(folder) = folder {

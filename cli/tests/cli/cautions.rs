@@ -40,6 +40,18 @@ fn without_validation_queries_a_warning_precedes_the_fit_and_the_result_repeats_
 }
 
 #[test]
+fn many_measures_fit_a_terminal() {
+    let bench = Bench::default();
+    bench.write("many.toml", SMALL);
+    let measures = (1..=10).map(|rank| format!("\"ndcg@{rank}\"")).collect::<Vec<_>>().join(", ");
+    let set = format!("measure.report=[{measures}]");
+    for command in ["train", "cv"] {
+        let text = bench.output(&[command, "many.toml", "--set", &set, "--out", command]);
+        assert!(text.contains("ndcg@9") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}
+
+#[test]
 fn train_names_the_sections_that_it_does_not_read() {
     let bench = Bench::default();
     let both = "[grid]\n\"learner.learning_rate\" = [0.1, 0.01]\n[cv]\nseeds = [1, 2]\n";
