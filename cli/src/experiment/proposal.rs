@@ -18,8 +18,8 @@ use serde::Serialize;
 
 /// If fewer than this number of training queries have at least two different labels, a linear scorer is tried first.
 const FEW: usize = 20;
-/// With more than `MANY` training queries, a training step takes 32 of them. It takes only 8 if a list is longer than
-/// `LONG`.
+/// With more than `MANY` training queries, a training step takes 32 of them. It takes only 8 if lists are longer than
+/// `LONG` on average.
 const MANY: usize = 1000;
 const LONG: usize = 400;
 /// The default for the smallest number of documents that a leaf may hold.
@@ -144,7 +144,7 @@ impl Seen {
     /// Returns the number of queries per training step.
     fn batch(&self) -> usize {
         match () {
-            _ if self.train.length_range.1 > LONG => 8,
+            _ if self.train.documents > LONG * self.train.queries => 8,
             _ if self.train.queries > MANY => 32,
             _ => 16,
         }
