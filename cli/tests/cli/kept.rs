@@ -1,5 +1,6 @@
 //! `cv --keep`: rankers, scores and runs of the selected fits, and what reads them.
 
+use std::collections::HashSet;
 use std::fs;
 
 use serde_json::Value;
@@ -21,6 +22,11 @@ fn kept(bench: &Bench, run: &str) -> Vec<(String, Vec<u8>)> {
     let mut names = files(&folder);
     names.sort();
     names.into_iter().map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap())).collect()
+}
+
+/// The query of a line of a run.
+fn query(line: &str) -> &str {
+    line.split(' ').next().unwrap()
 }
 
 #[test]
@@ -54,16 +60,15 @@ fn the_selected_fit_of_each_fold_is_kept() {
     let whole = bench.text("whole.run");
     let of_fold = bench.text("all/kept/fold2-seed1.run.txt");
     assert!(of_fold.lines().count() > 6);
-    assert!(of_fold.lines().all(|line| whole.contains(line)), "the tag is the name of the experiment");
+    let queries: HashSet<&str> = of_fold.lines().map(query).collect();
+    let cut: Vec<&str> = whole.lines().filter(|line| queries.contains(query(line))).collect();
+    assert_eq!(of_fold.lines().collect::<Vec<_>>(), cut, "the tag is the name of the experiment");
     let scores = bench.text("all/kept/fold2-seed1.scores.txt");
     let mut of_run: Vec<&str> = of_fold.lines().map(|line| line.split(' ').nth(4).unwrap()).collect();
     let mut lines: Vec<&str> = scores.lines().collect();
     of_run.sort_unstable();
     lines.sort_unstable();
     assert_eq!(of_run, lines);
-    let runs = ["all/kept/fold2-seed1.run.txt", "whole.run"];
-    let compared = bench.output(&["compare", runs[0], runs[0], "--qrels", "qrels", "-m", "map"]);
-    assert!(compared.contains("+0.0000"), "{compared}");
 }
 
 #[test]
