@@ -11,7 +11,10 @@ read = { query_weights = "file" }
 name = "list_net"
 [learner]
 kind = "gradient"
-epochs = 3
+epochs = 30
+learning_rate = 0.1
+[measure]
+round = 30
 "#;
 
 /// Two queries of opposite meaning: what is learned depends on which weighs more.
@@ -25,19 +28,18 @@ fn bench(weights: &str) -> Bench {
     bench
 }
 
+/// Over 24 seeds the second score exceeds the first by .75 if the first query weighs more (deviation .06), and by -.72
+/// if the second one does (deviation .16).
 #[test]
 fn training_follows_the_weights_of_queries() {
-    let first_weight = |weights: &str| {
+    let scores = |weights: &str| -> Vec<f64> {
         let bench = bench(weights);
         bench.output(&["train", "run.toml", "--out", "run"]);
-        let report: serde_json::Value =
-            serde_json::from_str(&std::fs::read_to_string(bench.path("run/report.json")).unwrap()).unwrap();
-        report["history"][2]["objective"].as_f64().unwrap() - report["history"][0]["objective"].as_f64().unwrap()
+        bench.output(&["predict", "run", "train.txt"]).lines().map(|line| line.parse().unwrap()).collect()
     };
-    // One query outweighs the other, so that the mean loss sinks; two that cancel out leave less to learn.
-    assert!(first_weight("9\n1\n") < 0.0);
-    assert!(first_weight("1\n9\n") < 0.0);
-    assert_eq!(first_weight("1\n0\n"), first_weight("5\n0\n"), "only ratios count");
+    let (first, second) = (scores("9\n1\n"), scores("1\n9\n"));
+    assert!(first[0] < first[1] && second[1] < second[0], "the heavier query is ordered: {first:?} {second:?}");
+    assert_eq!(scores("1\n0\n"), scores("5\n0\n"), "only ratios count");
 }
 
 #[test]
