@@ -76,7 +76,12 @@ fn kill(bench: &Bench, args: &[&str], whole: Duration, share: f64) {
 fn start(bench: &Bench, args: &[&str]) -> Child {
     let program = assert_cmd::cargo::cargo_bin("burn-rank");
     let mut command = Command::new(program);
-    command.current_dir(bench.path("")).args(args).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .current_dir(bench.path(""))
+        .env_remove("BURN_DEVICE")
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command.spawn().unwrap()
 }
 

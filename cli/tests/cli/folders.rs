@@ -60,7 +60,12 @@ pub fn refused<C: AsRef<str>, W: AsRef<str>>(bench: &Bench, cases: impl IntoIter
 pub fn start(bench: &Bench, args: &[&str]) -> Child {
     let program = assert_cmd::cargo::cargo_bin("burn-rank");
     let mut command = Command::new(program);
-    command.current_dir(bench.path("")).args(args).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .current_dir(bench.path(""))
+        .env_remove("BURN_DEVICE")
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     command.spawn().unwrap()
 }
 

@@ -42,7 +42,7 @@ impl Terminal {
         );
         let mut script = script();
         script.current_dir(bench.path("")).args(["-qec", &line, "/dev/null"]).env("TERM", "xterm");
-        script.env("SHELL", "/bin/sh").env_remove("NO_COLOR").envs(variables.iter().copied());
+        script.env("SHELL", "/bin/sh").env_remove("NO_COLOR").env_remove("BURN_DEVICE").envs(variables.iter().copied());
         let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (keys, mut output) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
         let screen = Arc::new(Mutex::new(Vec::new()));
