@@ -321,6 +321,7 @@ fn every_benchmark_has_the_same_form() {
     for (args, name) in small.into_iter().zip(["losses", "train", "trees", "serving"]) {
         let lines = bench.output(&[args, &["--json"]].concat());
         let rows: Vec<Value> = lines.lines().map(json).collect();
+        assert!(!rows.is_empty(), "{name}");
         for line in lines.lines() {
             assert!(line.starts_with(&format!("{{\"bench\":\"{name}\",\"device\":\"flex\",\"path\":")), "{line}");
         }
