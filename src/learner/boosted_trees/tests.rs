@@ -264,7 +264,8 @@ fn half_missing(queries: usize, seed: u64) -> RankingDataset {
         let value: f32 = random.random_range(0.0..1.0);
         let is_missing = random.random_range(0.0..1.0) < 0.3;
         features.push(if is_missing { f32::NAN } else { value });
-        features.push(if random.random_range(0.0..1.0) < 0.5 { f32::NAN } else { value.fract() });
+        let other: f32 = random.random_range(0.0..1.0);
+        features.push(if random.random_range(0.0..1.0) < 0.5 { f32::NAN } else { other });
         labels.push(if is_missing { 2.0 } else { f32::from(u8::from(value > 0.6)) });
     }
     RankingDataset::builder().features(features, 2).labels(labels).query_sizes(&vec![20; queries]).build().unwrap()
@@ -280,7 +281,8 @@ fn a_learned_direction_recovers_what_missing_values_mean() {
         let scores = fit(&config, "lambda_ndcg", train).model.predict(test, &Device::flex());
         judge.mean(test, &scores.into_iter().map(f64::from).collect::<Vec<_>>()).unwrap().unwrap()
     };
-    assert_eq!(measured(&train, &test), 1.0);
+    // Over 24 draws of the data the mean is .9997, with a deviation of .0009.
+    assert!(measured(&train, &test) > 0.99);
     for loss in ["approx_ndcg", "rank_net"] {
         let fitted = fit(&config, loss, &train);
         assert!(fitted.history[fitted.best_round - 1].train > Some(0.99), "{loss}");
