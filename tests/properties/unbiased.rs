@@ -58,6 +58,8 @@ fn quality(seed: u64) -> Quality {
     }
 }
 
+/// Over 24 seeds clicks as they are lose .075, and a mean of three seeds has a deviation of .014. What weighted clicks
+/// lose is .029 below half of that, with a deviation of .009.
 #[test]
 fn inverse_propensities_debias_clicks_and_clicks_alone_do_not() {
     const SEEDS: u64 = 3;
@@ -70,6 +72,6 @@ fn inverse_propensities_debias_clicks_and_clicks_alone_do_not() {
         mean.weighted += weighted / SEEDS as f64;
     }
     let (bias, left) = (mean.labels - mean.naive, mean.labels - mean.weighted);
-    assert!(bias > 0.04, "clicks as they are lose {bias:.4}");
+    assert!(bias > 0.03, "clicks as they are lose {bias:.4}");
     assert!(left < 0.5 * bias, "of {bias:.4} that clicks as they are lose, weighted clicks lose {left:.4}");
 }

@@ -51,9 +51,11 @@ mod first_model {
         let printed = PRINTED.take();
         let printed = steps(printed.iter().map(String::as_str));
         let shown = &pages::blocks(&page, "text")[0];
-        for (found, said) in printed.iter().zip(steps(shown.lines())) {
-            assert!(found.0 == said.0 && (found.1 - said.1).abs() < 0.02, "{printed:?}\n{shown}");
+        // Over 24 seeds the steps 20, 40 and 60 reach .961, .998 and .999, with deviations of .028, .0015 and .0011.
+        // Step 0 is not trained.
+        for ((found, said), limit) in printed.iter().zip(steps(shown.lines())).zip([0.02, 0.1, 0.02, 0.02]) {
+            assert!(found.0 == said.0 && (found.1 - said.1).abs() < limit, "{printed:?}\n{shown}");
         }
-        assert!(printed.len() == 4 && printed[3].1 > 0.8, "{printed:?}");
+        assert!(printed.len() == 4 && printed[3].1 > 0.99, "{printed:?}");
     }
 }
