@@ -108,7 +108,7 @@ pub struct About<'a> {
     /// What depends on the length of a list in another way; a sum has that of all its parts.
     pub(super) by_length: Vec<&'a dyn ByLength>,
     /// The gains of further parts of a sum, and whether each must be from 0 to 1.
-    further_gains: Vec<(&'a Gain, bool)>,
+    pub(super) further_gains: Vec<(&'a Gain, bool)>,
     /// Whether one part of a sum reads a teacher's scores and another is not made for them.
     pub(crate) mixes_teacher: bool,
 }
