@@ -45,8 +45,8 @@ low, high: 95% bootstrap interval; t, random: two-sided p-values;
 d: effect size; win/tie/loss: queries. 100000 resamples, seed 0.
 How to read this: burn-rank compare --help
 
-verdict  mrr: no difference shown between a and b. 3 queries are too few to
-         show one.
+verdict  mrr: no difference shown between a and b. 3 queries are too few to show
+         one.
 ";
     assert_eq!(bench().output(&["compare", "a", "b", "data", "-m", "mrr", "-q"]), expected);
 }

@@ -253,7 +253,7 @@ fn numbered_queries_with_equal_documents_are_counted() {
     }
     bench.write("a.toml", "data = { folds = \"parts\" }\nlearner = { kind = \"regression\" }\n");
     for (data, out) in [("parts", "of_parts"), ("folds", "of_folds")] {
-        bench.output(&["cv", "a.toml", "--set", &format!("data.folds={data}"), "--out", data, "--refit", out]);
+        bench.output(&["cv", "a.toml", "--set", &format!("data.folds={data}"), "--refit", out]);
         let report = read(&bench.path(&format!("{out}/report.json")));
         assert_eq!(report["data"]["train"]["statistics"]["queries"], 6, "{data}");
     }
