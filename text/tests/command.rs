@@ -229,7 +229,8 @@ fn mistakes_are_refused_where_they_are() {
         graded[1].documents[2].relevance = relevance;
         write_lists(&home.path("graded.jsonl"), &graded);
         let loss = format!("loss.name={loss}");
-        let set = ["--set", "data.train=[\"graded.jsonl\"]", "--set", &loss];
+        let measured = "measure.report=[\"mrr\"]";
+        let set = ["--set", "data.train=[\"graded.jsonl\"]", "--set", measured, "--set", &loss];
         let error = home.refused(&[&["train", "a.toml", "--out", "run"], &set[..]].concat());
         let message = format!("data.train: query `q1`, document `d1-2`: relevance {relevance}, expected ");
         assert!(error.contains(&message), "{loss}: {error}");
@@ -344,7 +345,7 @@ fn a_folder_of_beir_is_the_same_as_its_lists() {
     home.done(&["train", "a.toml", "--out", "run", "--set", source, "--set", "learner.epochs=1"]);
     let report: Value = serde_json::from_str(&home.text("run/report.json")).unwrap();
     assert_eq!(report["data"]["train"]["statistics"]["documents"], 32);
-    assert_eq!(report["cautions"], json!([]));
+    assert!(report["cautions"].is_null());
     fs::write(home.path("beir/qrels/more.tsv"), home.text("beir/qrels/train.tsv") + "q0\tunseen\t1\n").unwrap();
     let source = source.replace("\"train\"", "\"more\"");
     home.done(&["train", "a.toml", "--out", "more", "--set", &source, "--set", "learner.epochs=1"]);
