@@ -21,7 +21,7 @@ use crate::learner::shared::checks;
 use crate::learner::shared::context::{Fitted, Importance, Job, PositionFactor, StopReason};
 use crate::learner::shared::position::{check_positions, factors};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
-use crate::loss::{Change, RankingLoss};
+use crate::loss::Change;
 use crate::ranker::{Model, Node, TreeEnsemble};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
