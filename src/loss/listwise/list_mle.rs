@@ -11,8 +11,9 @@
 //! values are nearly the ratios of the paper's weights.
 //!
 //! With `shuffle_ties`, documents with the same label are put in a random order. The random order depends on `seed` and
-//! on the documents' ranks by score, in the same way for every query. At every step, the gradient learner draws new
-//! noise for each row of the batch; other learners use the same noise throughout.
+//! on the documents' ranks by score, in the same way for every query. The gradient learner draws new noise for each row
+//! of the batch at every step, and boosted trees draw new noise in every round. Other learners use the same noise
+//! throughout.
 //!
 //! Ordering the documents takes O(n^2) comparisons, and the suffix sums take O(n log n) time. The suffix sums are
 //! computed as log-sum-exp, so nothing underflows even if scores are far apart. A query whose labels are all equal has
@@ -49,7 +50,7 @@ pub struct ListMleConfig {
     /// Whether to put documents with the same label in a random order.
     #[config(default = false)]
     pub shuffle_ties: bool,
-    /// The seed of the random order, to which the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the random order, to which `gradient` and `boosted_trees` add the run's seed and step.
     #[config(default = 0)]
     pub seed: u64,
 }

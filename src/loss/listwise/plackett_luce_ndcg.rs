@@ -17,9 +17,9 @@
 //! value is a mean over a finite number of rankings, so it changes only where two noisy scores swap places. Everywhere
 //! else, its own gradient is 0.
 //!
-//! The noise depends on `seed`, the index of the draw, and the document's rank by score, so all queries share it. At
-//! every step, the gradient learner draws new noise for each row of the batch; other learners use the same noise
-//! throughout.
+//! The noise depends on `seed`, the index of the draw, and the document's rank by score, so all queries share it. The
+//! gradient learner draws new noise for each row of the batch at every step, and boosted trees draw new noise in every
+//! round. Other learners use the same noise throughout.
 //!
 //! Each of the `samples` rankings takes one sort and O(n log n) prefix sums. A query whose labels are all equal has
 //! loss 0.
@@ -51,7 +51,7 @@ pub struct PlackettLuceNdcgConfig {
     /// The number of rankings to draw, 1 or more.
     #[config(default = 16)]
     pub samples: usize,
-    /// The seed of the rankings, to which the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the rankings, to which `gradient` and `boosted_trees` add the run's seed and step.
     #[config(default = 0)]
     pub seed: u64,
 }

@@ -8,8 +8,8 @@
 //!
 //! The noise depends on `seed`, the index of the draw, and the document's place in its list, so all queries share it.
 //! With `noise_by_row`, the noise also depends on the index of the query in its batch. The same seed gives the same
-//! loss. At every step, the gradient learner draws new noise for each row of the batch; other learners use the same
-//! noise throughout.
+//! loss. The gradient learner draws new noise for each row of the batch at every step, and boosted trees draw new noise
+//! in every round. Other learners use the same noise throughout.
 //!
 //! If documents have weights, the labels are multiplied by them.
 //!
@@ -41,7 +41,7 @@ pub struct SoftmaxCrossEntropyConfig {
     /// The divisor of the scores, also without noise; must be above 0.
     #[config(default = 1.0)]
     pub temperature: f64,
-    /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the noise, to which `gradient` and `boosted_trees` add the run's seed and step.
     #[config(default = 0)]
     pub seed: u64,
     /// Whether to draw separate noise for each row of a batch, as the gradient learner does.

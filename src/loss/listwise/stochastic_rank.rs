@@ -16,9 +16,9 @@
 //! ([`About::estimates_gradient`]). With `mu = 0`, the expected NDCG equals the value of `soft_ndcg` in the exact
 //! model.
 //!
-//! The noise depends on `seed`, the index of the draw, and the document's rank by score, so all queries share it. At
-//! every step, the gradient learner draws new noise for each row of the batch; other learners use the same noise
-//! throughout.
+//! The noise depends on `seed`, the index of the draw, and the document's rank by score, so all queries share it. The
+//! gradient learner draws new noise for each row of the batch at every step, and boosted trees draw new noise in every
+//! round. Other learners use the same noise throughout.
 //!
 //! The cost is O(n^2) memory, and O(n^2) time for each of the `samples` draws. A query whose labels are all equal has
 //! loss 0.
@@ -59,7 +59,7 @@ pub struct StochasticRankConfig {
     /// The number of draws of noise, 1 or more.
     #[config(default = 16)]
     pub samples: usize,
-    /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the noise, to which `gradient` and `boosted_trees` add the run's seed and step.
     #[config(default = 0)]
     pub seed: u64,
 }

@@ -5,8 +5,9 @@
 //! is a convex upper bound on `-log(NDCG)`. By default, each `gamma_i` is drawn uniformly, as in LightGBM's
 //! `rank_xendcg`. If `gamma` is given, every `gamma_i` has this value.
 //!
-//! The drawn numbers depend on `seed` and on the document's rank by score, so all queries share them. At every step,
-//! the gradient learner draws new numbers for each row of the batch; other learners use the same numbers throughout.
+//! The drawn numbers depend on `seed` and on the document's rank by score, so all queries share them. The gradient
+//! learner draws new numbers for each row of the batch at every step, and boosted trees draw new numbers in every
+//! round. Other learners use the same numbers throughout.
 //!
 //! Boosted trees take Newton steps with the second derivatives `p_i (1 - p_i)`, where `p = softmax(s)`.
 //!
@@ -31,7 +32,7 @@ declare! {
 pub struct XeNdcgConfig {
     /// The `gamma` from 0 to 1 that is subtracted from every gain; `None` draws a `gamma` for each document.
     pub gamma: Option<f64>,
-    /// The seed of the drawn numbers, to which the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the drawn numbers, to which `gradient` and `boosted_trees` add the run's seed and step.
     #[config(default = 0)]
     pub seed: u64,
 }

@@ -9,9 +9,9 @@
 //! YetiRank (Gulin et al. 2011) weights pairs by label differences and a factor that decays with rank, not by the
 //! change in a measure.
 //!
-//! The noise depends on `seed`, the index of the draw, and the document's rank by score, so all queries share it. At
-//! every step, the gradient learner draws new noise for each row of the batch; other learners use the same noise
-//! throughout.
+//! The noise depends on `seed`, the index of the draw, and the document's rank by score, so all queries share it. The
+//! gradient learner draws new noise for each row of the batch at every step, and boosted trees draw new noise in every
+//! round. Other learners use the same noise throughout.
 //!
 //! The cost is O(n log n) for each of the `S` draws. A query whose gains are all equal has loss 0.
 
@@ -43,7 +43,7 @@ pub struct YetiLossConfig {
     /// The number of draws of noise, 1 or more.
     #[config(default = 16)]
     pub samples: usize,
-    /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the noise, to which `gradient` and `boosted_trees` add the run's seed and step.
     #[config(default = 0)]
     pub seed: u64,
 }

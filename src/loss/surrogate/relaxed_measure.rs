@@ -110,7 +110,7 @@ pub struct RelaxedMeasureConfig {
     /// The number of draws of Gumbel noise, or 0 for no noise.
     #[config(default = 0)]
     pub gumbel_samples: usize,
-    /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the noise, to which `gradient` and `boosted_trees` add the run's seed and step.
     #[config(default = 0)]
     pub seed: u64,
 }
