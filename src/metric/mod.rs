@@ -328,7 +328,7 @@ mod tests {
         };
         assert!(message(all(vec![f32::NAN, 0.0]), all(vec![0.0, 1.0])).starts_with("document 1 of query 1"));
         let padded = |scores: [f32; 3], labels: [f32; 3]| {
-            let all = |values: [f32; 3]| Tensor::<2>::from_data([[0.5; 3], values], &device);
+            let all = |values: [f32; 3]| Tensor::<2>::from_data([[1.0; 3], values], &device);
             let mask = Tensor::from_data([[false, true, true], [false, true, true]], &device);
             let found = evaluate(all(scores), all(labels), mask, &[Measure::Wta], &Convention::default());
             found.unwrap_err().to_string()
