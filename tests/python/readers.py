@@ -22,7 +22,9 @@ def of_ranklib_linear(path, matrix):
 
 
 def of_ranklib_trees(path, matrix):
-    """RankLib's LambdaMART: `value <= threshold` goes left; 32-bit thresholds, leaves, weights and sums."""
+    """RankLib's LambdaMART: `value <= threshold` goes left, where a missing value counts as 0; 32-bit thresholds, leaves,
+    weights and sums."""
+    matrix = numpy.nan_to_num(matrix)
     lines = path.read_text().splitlines()
     assert lines[0] == "## LambdaMART", lines[0]
     root = xml.etree.ElementTree.fromstring("\n".join(line for line in lines if not line.startswith("##")))
