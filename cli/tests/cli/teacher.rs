@@ -202,7 +202,7 @@ fn rows_of_test_queries_need_no_weights() {
         "data = { folds = \"folds\", read = { query_weights = \"file\" } }\nloss = { name = \"list_net\" }\n\
          scorer = { kind = \"linear\" }\nlearner = { kind = \"gradient\", epochs = 1 }\n",
     );
-    bench.output(&["cv", "w.toml", "--no-out", "--scores", "s.csv"]);
+    bench.output(&["cv", "w.toml", "--out", "run", "--scores", "s.csv"]);
     assert_eq!(text(&bench, "s.csv").lines().count(), 5);
 }
 
