@@ -116,10 +116,10 @@ fn without_reuse_the_fit_ends_where_no_feature_left_is_of_any_use() {
 
 #[test]
 fn scores_that_overflow_are_refused_with_advice() {
-    let (right, wrong): (&[(f32, &[f32])], &[(f32, &[f32])]) =
-        (&[(1.0, &[3e38]), (0.0, &[1e38])], &[(0.0, &[3e38]), (1.0, &[1e38])]);
+    let query = |labels: [f32; 2]| [(labels[0], &[3e38f32][..]), (labels[1], &[1e38][..])];
+    let (right, wrong) = (query([1.0, 0.0]), query([0.0, 1.0]));
     // The weight of the first weak ranker is 1.2.
-    let data = dataset(1, &[right, right, wrong]);
+    let data = dataset(1, &[&right, &right, &wrong]);
     let learner = AdaRankConfig::default().check(&Parts::default()).unwrap();
     let error = learner.fit(Job::new(&data, None, &testing::context(None))).unwrap_err().to_string();
     assert_eq!(error, "ada_rank: the scores are not finite: normalize the features");
