@@ -109,7 +109,12 @@ def theirs_are_read(folder):
     count = 0
     for path in itertools.chain(pyarrow_tables(folder, *columns), polars_tables(folder, *columns)):
         run(folder, "convert", path.name, "read.arrow")
-        assert (folder / "read.arrow").read_bytes() == expected, path.name
+        if "-columns-" in path.name:
+            # Columns have names, which text has not.
+            run(folder, "convert", "read.arrow", "read.txt")
+            assert (folder / "read.txt").read_bytes() == (folder / "named.txt").read_bytes(), path.name
+        else:
+            assert (folder / "read.arrow").read_bytes() == expected, path.name
         count += 1
     print(f"theirs: {count} files, the bytes of the text each")
 
