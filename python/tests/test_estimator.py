@@ -170,7 +170,7 @@ def test_scikit_learn(queries, held_out):
 
 def test_arrays_without_queries_are_one_query(queries):
     estimator = RankingEstimator("regression", measure="ndcg@5").fit(queries.X, queries.y)
-    expected = burn_rank.evaluate(queries.y, estimator.predict(queries.X), [len(queries.y)], "ndcg@5")["ndcg@5"]
+    expected = burn_rank.evaluate(queries.y, estimator.predict(queries.X), None, "ndcg@5")["ndcg@5"]
     assert estimator.score(queries.X, queries.y) == expected
 
 
