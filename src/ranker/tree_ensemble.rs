@@ -206,6 +206,7 @@ impl TreeEnsemble {
     }
 
     /// Returns the feature and the gain of each split, or `None` if the gains are not known.
+    #[cfg(feature = "learners")]
     pub(crate) fn gains(&self) -> Option<Vec<(u32, f64)>> {
         let TreeArrays { feature, statistics, .. } = &self.arrays;
         let splits = (0..feature.len()).filter(|&node| feature[node] != LEAF);
