@@ -105,7 +105,7 @@ pub struct About<'a> {
     /// loss whose memory is linear in the length of a list, or whose pairs stay within the [memory
     /// budget](crate::op::Execution::with_memory_budget).
     pub numbers_per_pair: u64,
-    /// What depends on the length of a list in another way; a sum has that of all its parts.
+    /// Costs that depend on the length of a list in another way; a sum has the costs of all its parts.
     pub(super) by_length: Vec<&'a dyn ByLength>,
     /// The gains of further parts of a sum, and whether each must be from 0 to 1.
     pub(super) further_gains: Vec<(&'a Gain, bool)>,
@@ -222,7 +222,7 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Returns the gains of all parts of a sum, or that of the loss, and whether each must be from 0 to 1.
+    /// Returns the gain of the loss, or the gains of all parts of a sum, and whether each must be from 0 to 1.
     fn gains(&self) -> impl Iterator<Item = (&'a Gain, bool)> {
         self.gain.map(|gain| (gain, self.has_gains_to_one)).into_iter().chain(self.further_gains.iter().copied())
     }

@@ -10,9 +10,9 @@ use burn::tensor::Device;
 use burn_rank::data::trec::{check_names, check_tag, read_run, write_run};
 use burn_rank::device;
 use burn_rank::learner::StopReason;
-use burn_rank::workbench::atomic_file;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, harmless, shown};
+use burn_rank::workbench::{atomic_file, check_field};
 use burn_rank_cli::Document;
 use burn_rank_cli::workbench::{
     Failure, PAGE, Result, Work, end, interrupt_on_signal, measures_text, not_over, parse, say, start_threads,
@@ -359,9 +359,9 @@ impl RerankArgs {
 
 /// Refuses a document that a TREC run cannot hold, for which a run has a number in place of the identifier.
 fn check_documents(lists: &[TextList]) -> Result {
-    let is_name = |id: &str| !id.contains(|c: char| c.is_whitespace() || c.is_control());
     for list in lists {
-        if let Some(document) = list.documents.iter().find(|document| !is_name(&document.id)) {
+        let mut documents = list.documents.iter();
+        if let Some(document) = documents.find(|document| check_field("document", &document.id).is_err()) {
             let (query, document) = (shown(&list.id), shown(&document.id));
             let expected = "a name without blanks and control characters, since a TREC run holds no other";
             return Err(Failure::input(format!("query {query}: found document {document:?}, expected {expected}")));

@@ -237,7 +237,7 @@ fn in_batch_negatives_and_teachers_train() {
     let taught = burn_rank::loss::LossSpec::new("list_net").with("teacher", params).build().unwrap();
     let (model, ..) = tiny.train(tiny.towers(), &set, &*taught, &learner(10, 1e-3));
     assert_ne!(tiny.saved(&model), read_tensors(&tiny.home.path().join("model.safetensors")));
-    // A loss of a teacher alone reads the relevance only where there are no scores.
+    // A loss made for a teacher reads the relevance only if there are no scores.
     let loss = burn_rank::loss::LossSpec::new("teacher_kl").build().unwrap();
     let mut unscored = tiny.set(12, Kind::Towers);
     unscored.teacher.fill(f32::NAN);

@@ -160,7 +160,7 @@ impl DataConfig {
     }
 
     /// Gives the training queries the scores of the teacher, if there is one. Also returns the warnings about it.
-    /// `share` are those of the queries that are trained on, unless all are; `others` are the queries on which training
+    /// `share` lists the queries that are trained on, or is empty if all are. `others` are the queries on which training
     /// selects and tests.
     fn taught<'a>(
         &self,

@@ -56,7 +56,7 @@ impl Material {
         let mut config = self.config.clone().without_choice();
         config.learner = learner.as_object().cloned().unwrap_or_default();
         (config.loss, config.scorer, config.members) = (loss, None, Vec::new());
-        // A given round is one of another learner.
+        // A round in the configuration was chosen for its own learner.
         config.measure.round = None;
         let split = Split { test: None, ..self.split.clone() };
         let split = if select { split } else { Split { validation: None, ..split } };

@@ -3,7 +3,6 @@
 //! kills in all.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,7 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::Bench;
+use super::folders::start;
 
 const DATA: &str = r#"
 [data.synthetic]
@@ -71,18 +71,6 @@ fn kill(bench: &Bench, args: &[&str], whole: Duration, share: f64) {
         }
         after = after.mul_f64(0.5);
     }
-}
-
-fn start(bench: &Bench, args: &[&str]) -> Child {
-    let program = assert_cmd::cargo::cargo_bin("burn-rank");
-    let mut command = Command::new(program);
-    command
-        .current_dir(bench.path(""))
-        .env_remove("BURN_DEVICE")
-        .args(args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command.spawn().unwrap()
 }
 
 /// Kills twice, resumes, and compares what is left with an uninterrupted run.

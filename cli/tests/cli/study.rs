@@ -159,7 +159,7 @@ fn a_study_trains_on_the_data_of_a_configuration() {
     let report: Value = serde_json::from_str(&bench.output(&args)).unwrap();
     assert_eq!(report["subject"], "train.toml, fold 1");
     assert_eq!(report["tables"][0]["rows"].as_array().unwrap().len(), 2);
-    // The round that a configuration gives is one of its own learner.
+    // The round in a configuration was chosen for its own learner.
     bench.write("train.toml", "[data]\nfolds = \"data\"\n[learner]\nkind = \"regression\"\n[measure]\nround = 1\n");
     assert_eq!(serde_json::from_str::<Value>(&bench.output(&args)).unwrap(), report);
     bench.write("untested.toml", "[data]\ntrain = [\"data/S1.txt\"]\n[learner]\nkind = \"regression\"\n");

@@ -75,7 +75,7 @@ impl Role {
     }
 }
 
-/// Returns whether the column with this name has a role other than that of a feature.
+/// Returns whether the column with this name has a role, so that it is no feature.
 pub fn has_role(columns: &Columns, name: &str) -> bool {
     ROLES.iter().any(|role| role.is_of(columns, name))
 }

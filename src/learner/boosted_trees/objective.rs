@@ -156,8 +156,7 @@ fn spread(scores: &[f64]) -> f64 {
     let deviation = deviation_of(scores.iter().copied());
     // The mean of equal scores may differ from them in its last digits.
     let largest = scores.iter().fold(0.0, |largest: f64, score| largest.max(score.abs()));
-    let are_equal = scores.iter().all(|score| *score == scores[0]) || deviation < 1e-12 * largest;
-    if are_equal { 1.0 } else { deviation.clamp(1e-12, LARGEST_SPREAD) }
+    if deviation <= 1e-12 * largest { 1.0 } else { deviation.clamp(1e-12, LARGEST_SPREAD) }
 }
 
 #[cfg(test)]

@@ -522,7 +522,7 @@ fn trees_that_go_on_keep_the_counts_that_all_of_them_have() {
     };
     let (reached, known, importance) = statistics(&start);
     assert_eq!(known.count, reached);
-    // The importance is that of all trees.
+    // The importance counts all trees.
     let (importance, gain) = (importance.unwrap(), known.gain.iter().copied().map(f64::from).sum::<f64>());
     assert_eq!(importance.splits.iter().sum::<usize>(), known.gain.iter().filter(|gain| **gain > 0.0).count());
     assert!((importance.gain.iter().sum::<f64>() - gain).abs() < 1e-6 * gain);

@@ -165,8 +165,8 @@ impl CompareArgs {
         Ok(())
     }
 
-    /// Returns all combinations of a device and a precision, each once. A device that names no instructions or no
-    /// precision has those of the configuration.
+    /// Returns all combinations of a device and a precision, each once. Instructions and a precision that
+    /// a device does not name are taken from the configuration.
     fn settings(&self, config: &ExperimentConfig) -> Result<Vec<DeviceSetting>> {
         let own_precision = config.learner.get("precision").and_then(Value::as_str).and_then(precision);
         let of = |name: &String| {

@@ -184,8 +184,8 @@ fn attend<'g>(name: &str, block: &Block, x: Value<'g>, [heads, width]: [usize; 2
 }
 
 /// Adds a kernel expansion to the graph. Squared distances are computed as `||x - l||^2 = x . x - 2 x . l + l . l`.
-/// The first landmark becomes the origin of `x` and `l`, since the sum would lose the digits of distances that are small
-/// beside the values.
+/// The first landmark becomes the origin of `x` and `l`, since the sum would lose the digits of distances that are much
+/// smaller than the values.
 ///
 /// # Shapes
 /// - `x`: `[documents, features]`
