@@ -9,6 +9,7 @@ use super::curvature::Curved;
 use super::error::{self, LossError};
 use super::lists::Lists;
 use super::surrogate::Approximation;
+use super::unit_gradients;
 use crate::device::in_host_memory;
 use crate::measure::Gain;
 use crate::memory::{self, Shortage};
@@ -214,7 +215,11 @@ impl<'a> About<'a> {
             needs_teacher: self.needs_teacher || other.needs_teacher,
             mixes_teacher: self.mixes_teacher || other.mixes_teacher || is_mixed,
             document_weights: self.document_weights.and(other.document_weights),
-            held_constant: self.held_constant.or(other.held_constant),
+            // Unit gradients are named first: a line search refuses them.
+            held_constant: match other.held_constant {
+                Some(unit_gradients::HELD_CONSTANT) => other.held_constant,
+                held => self.held_constant.or(held),
+            },
             estimates_gradient: self.estimates_gradient || other.estimates_gradient,
             numbers_per_pair: self.numbers_per_pair.saturating_add(other.numbers_per_pair),
             by_length: [self.by_length, other.by_length].concat(),

@@ -62,7 +62,7 @@ pub(super) fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, Lo
 }
 
 /// The key of a teacher's loss, which every registered loss accepts.
-const TEACHER: &str = "teacher";
+pub(crate) const TEACHER: &str = "teacher";
 
 /// Joins a loss of labels with the teacher's loss that a table `[loss.teacher]` describes: `weight`, `scale`, `factor`,
 /// and the name and parameters of a loss, which takes `query_gradients` from `[loss]` unless it has its own.
@@ -99,7 +99,7 @@ fn with_teacher(
 ///
 /// # Errors
 /// Returns the same errors as building the loss.
-fn complete(table: &Value) -> Result<Value, LossError> {
+pub(crate) fn completed_teacher(table: &Value) -> Result<Value, LossError> {
     let mut all = parameters(&DistillationConfig::new());
     let mut params = table.as_object().cloned().unwrap_or_default();
     for (key, default) in &mut all {
@@ -254,8 +254,9 @@ impl LossSpec {
     /// Sets the temperature to a learner's default. Changes nothing if the loss has no temperature, if the
     /// specification sets the temperature, or if the specification says that its unit is scores. The default, in
     /// spreads, is the best temperature for training a scorer from scratch, changed by the factor `times` to make the
-    /// surrogate smoother. Without `times`, the default is the paper's temperature. The paper's temperature is also
-    /// kept for a loss without a known good temperature in spreads.
+    /// surrogate smoother. Without `times`, the default is the paper's temperature, unless the specification says
+    /// that its unit is spreads. The paper's temperature is also kept for a loss without a known good temperature in
+    /// spreads.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;
@@ -279,6 +280,7 @@ impl LossSpec {
         }
         Ok(match times.and_then(|times| default_temperature(&self.name, &self.params, times)) {
             Some(temperature) => self.with(parameter, temperature).with(TEMPERATURE_UNIT, in_spreads),
+            None if self.params.get(TEMPERATURE_UNIT) == Some(&in_spreads) => self.clone(),
             None => self.with(parameter, self.with(TEMPERATURE_UNIT, in_scores).resolved()?[parameter].clone()),
         })
     }
@@ -291,7 +293,7 @@ impl LossSpec {
         self.build()?;
         let mut all = find(&self.name)?.complete(&self.params);
         if let Some(teacher) = all.get_mut(TEACHER) {
-            *teacher = complete(teacher)?;
+            *teacher = completed_teacher(teacher)?;
         }
         Ok(all)
     }

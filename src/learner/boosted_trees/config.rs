@@ -241,7 +241,8 @@ impl LearnerConfig for BoostedTreesConfig {
     /// Returns `None` if the temperature is annealed, or if a line search finds the steps. The line search uses the
     /// temperatures that the papers give.
     fn relative_temperature(&self) -> Option<f64> {
-        (self.steps != Some(Steps::LineSearch) && self.anneal.is_none()).then_some(WARMTH)
+        let is_annealed = self.anneal.as_ref().is_some_and(AnnealConfig::changes_temperature);
+        (self.steps != Some(Steps::LineSearch) && !is_annealed).then_some(WARMTH)
     }
 }
 

@@ -11,6 +11,7 @@ use super::fit::member_seed;
 use super::histogram::Block;
 use super::member::{ensemble, towards_gains};
 use crate::data::RankingDataset;
+use crate::json::json;
 use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::{Fitted, StopReason};
@@ -238,6 +239,11 @@ fn unit_gradients_grow_trees_by_newton_and_by_balance_and_a_line_search_refuses_
                     values, or steps = \"balance\"";
     assert_eq!(message(BoostedTreesConfig { steps: Some(Steps::LineSearch), ..small() }, "approx_ndcg"), expected);
     assert_eq!(message(small(), "list_net"), expected);
+    // A loss that holds something else constant does not hide that its teacher's gradients are unit gradients.
+    let teacher = json!({"name": "teacher_kl", "query_gradients": "unit"});
+    let taught = LossSpec::new("lambda_ndcg").with("teacher", teacher);
+    let config = BoostedTreesConfig { steps: Some(Steps::LineSearch), ..small() };
+    assert_eq!(config.check(&Parts::default().with_loss(taught)).unwrap_err().to_string(), expected);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::data::ByteSize;
 use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts, RankingLearner};
 use crate::learner::error::{LearnerError, Result};
 use crate::learner::shared::anneal::AnnealConfig;
-use crate::learner::shared::checks::{at_least, parameter, positive, require};
+use crate::learner::shared::checks::{at_least, parameter, positive, require, without_batch_norm};
 use crate::learner::shared::position::PositionConfig;
 use crate::loss::{BuiltLoss, Change, RankingLoss, key_of_held_constant};
 use crate::refusal::Refusal;
@@ -166,14 +166,11 @@ impl GradientConfig {
 
 /// Rejects batch norm with several shards, since batch norm needs the statistics of all queries in a step.
 fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<()> {
-    match scorer.changes_in_training() {
-        Some((key @ "norm", found)) if shards > 1 => {
-            let reason = "since batch norm has the statistics of only one shard";
-            let expected = format!("another with learner.shards = {shards}, {reason}");
-            Err(Refusal::new(format!("scorer.{key}"), found, expected).into())
-        }
-        _ => Ok(()),
+    if shards <= 1 {
+        return Ok(());
     }
+    let reason = "since batch norm has the statistics of only one shard";
+    without_batch_norm(scorer, format_args!("another with learner.shards = {shards}, {reason}"))
 }
 
 impl LearnerConfig for GradientConfig {
@@ -202,7 +199,7 @@ impl LearnerConfig for GradientConfig {
     }
 
     fn relative_temperature(&self) -> Option<f64> {
-        self.anneal.is_none().then_some(1.0)
+        (!self.anneal.as_ref().is_some_and(AnnealConfig::changes_temperature)).then_some(1.0)
     }
 
     fn fitting(&self, parts: &Parts, data: Option<FittingData>) -> Fitting {

@@ -132,6 +132,7 @@ impl LearnerConfig for PermuRankConfig {
         checks::positive("learning_rate", self.learning_rate)?;
         let scorer = parts.scorer_or_default();
         scorer.check()?;
+        checks::without_batch_norm(&scorer, checks::NO_STATISTICS)?;
         Ok(PermuRank { scorer, config: self.clone() })
     }
 }

@@ -65,11 +65,8 @@ impl AnnealConfig {
     /// Returns the name of this parameter, which is by default the temperature of the loss.
     pub(crate) fn check(&self, loss: &BuiltLoss) -> Result<String> {
         self.check_values()?;
-        let (Self::Geometric { parameter: name, .. }
-        | Self::Linear { parameter: name, .. }
-        | Self::Plateau { parameter: name, .. }) = self;
-        let temperature = || loss.built.about().smoothing.map(|smoothing| smoothing.parameter.to_string());
-        let name = name.clone().or_else(temperature).ok_or_else(|| {
+        let temperature = || loss.built.about().smoothing.map(|smoothing| smoothing.parameter);
+        let name = self.parameter().or_else(temperature).map(str::to_string).ok_or_else(|| {
             let expected = format!("a parameter of the loss `{}`, which has no temperature", loss.record.name());
             parameter("anneal.parameter", "absent", expected)
         })?;
@@ -77,6 +74,17 @@ impl AnnealConfig {
             loss.record.build_with(&name, end)?;
         }
         Ok(name)
+    }
+
+    fn parameter(&self) -> Option<&str> {
+        let (Self::Geometric { parameter, .. } | Self::Linear { parameter, .. } | Self::Plateau { parameter, .. }) =
+            self;
+        parameter.as_deref()
+    }
+
+    /// Returns whether the schedule changes the temperature of a loss that has one.
+    pub(crate) fn changes_temperature(&self) -> bool {
+        matches!(self.parameter(), None | Some("alpha" | "sigma" | "temperature"))
     }
 
     fn check_values(&self) -> Result<()> {

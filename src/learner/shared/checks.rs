@@ -23,6 +23,17 @@ pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Dis
 /// The maximum number of constant features that a warning lists.
 const MOST_NAMED: usize = 20;
 
+/// What a scorer without batch norm is told by a learner that fits all weights together.
+pub(crate) const NO_STATISTICS: &str = "another: only `gradient` and `ada_rank` collect the statistics of batch norm";
+
+/// Rejects batch norm. `expected` says what is possible instead.
+pub(crate) fn without_batch_norm(scorer: &ScorerConfig, expected: impl Display) -> Result<()> {
+    match scorer.changes_in_training() {
+        Some((key @ "norm", found)) => Err(Refusal::new(format!("scorer.{key}"), found, expected.to_string()).into()),
+        _ => Ok(()),
+    }
+}
+
 /// Rejects a fit whose largest batch needs more memory than is free, before anything is allocated. Each batch is given
 /// as `(lists, documents)`. `limit` is the setting to lower if memory is short.
 pub(crate) fn ask_training(

@@ -336,7 +336,13 @@ fn each_loss(value: &mut Value) {
             match table.get("name").and_then(Value::as_str).and_then(|name| registry::find(name).ok()) {
                 Some(entry) => {
                     let mut all = BTreeMap::from_iter(entry.complete(table));
-                    all.extend(std::mem::take(table));
+                    if let Some(teacher) = all.get_mut(registry::TEACHER)
+                        && let Ok(completed) = registry::completed_teacher(teacher)
+                    {
+                        *teacher = completed;
+                        each_loss(teacher);
+                    }
+                    table.clear();
                     table.extend(all);
                 }
                 None => table.values_mut().for_each(each_loss),
@@ -463,6 +469,22 @@ mod tests {
     use crate::learner::shared::share::linear_model;
     use crate::learner::testing;
     use crate::loss::LossSpec;
+
+    #[test]
+    fn a_loss_is_the_same_with_its_teacher_in_any_order_and_with_its_defaults() {
+        let written = |teacher: &str| serde_json::from_str::<Value>(&format!("{{\"loss\": {teacher}}}")).unwrap();
+        let completed = |mut value: Value| {
+            each_loss(&mut value);
+            value.to_string()
+        };
+        let one = written("{\"name\": \"list_net\", \"teacher\": {\"name\": \"teacher_kl\", \"scale\": \"query\"}}");
+        let two = written("{\"teacher\": {\"scale\": \"query\", \"name\": \"teacher_kl\"}, \"name\": \"list_net\"}");
+        let spec: LossSpec = serde_json::from_value(one["loss"].clone()).unwrap();
+        let mut resolved = spec.resolved().unwrap();
+        resolved.insert("name".into(), "list_net".into());
+        assert_eq!(completed(one.clone()), completed(two));
+        assert_eq!(completed(one), completed(json::json!({"loss": resolved})));
+    }
 
     /// A learner with prescribed objectives, whose scores rank the two documents correctly only in round 2.
     struct Counter<'a> {

@@ -129,6 +129,7 @@ impl LearnerConfig for SmoothRankConfig {
         checks::positive("kernel_gamma", self.kernel_gamma)?;
         checks::at_least("kernel_landmarks", self.kernel_landmarks, 1)?;
         scorer.check()?;
+        checks::without_batch_norm(&scorer, checks::NO_STATISTICS)?;
         if let Some(components) = self.kernel_components {
             checks::at_least("kernel_components", components, 1)?;
             let is_linear = matches!(scorer, ScorerConfig::Linear(_));

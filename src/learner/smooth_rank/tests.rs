@@ -8,6 +8,7 @@ use super::{Optimizer, SmoothRankConfig, default_loss};
 use crate::data::RankingDataset;
 use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
+use crate::learner::permu_rank::PermuRankConfig;
 use crate::learner::shared::context::StopReason;
 use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::judge::Judge;
@@ -15,7 +16,7 @@ use crate::learner::shared::rounds::Set;
 use crate::learner::testing::{self, linear_weights};
 use crate::loss::{LossSpec, RankingLoss};
 use crate::ranker::Model;
-use crate::scorer::ScorerConfig;
+use crate::scorer::{MlpScorerConfig, NormKind, ScorerConfig};
 
 const SURROGATES: [&str; 4] = ["smooth_ndcg", "smooth_ap_indicator", "smooth_ap_rank", "approx_ndcg"];
 
@@ -73,6 +74,16 @@ fn losses_whose_gradient_is_not_that_of_their_value_are_refused() {
     let spread = LossSpec::new("smooth_ndcg").with("temperature_unit", "spread");
     let learner = config().check(&Parts::default().with_loss(spread)).unwrap();
     assert_eq!(learner.surrogate(1.0).unwrap().about().held_constant, None);
+}
+
+#[test]
+fn batch_norm_is_refused_since_nothing_collects_its_statistics() {
+    let scorer = ScorerConfig::Mlp(MlpScorerConfig { norm: NormKind::Batch, ..Default::default() });
+    let parts = Parts::default().with_scorer(&scorer);
+    let expected = "scorer.norm = \"batch\": expected another: only `gradient` and `ada_rank` collect the statistics of \
+                    batch norm";
+    assert_eq!(config().check(&parts).unwrap_err().to_string(), expected);
+    assert_eq!(PermuRankConfig::default().check(&parts).unwrap_err().to_string(), expected);
 }
 
 #[test]

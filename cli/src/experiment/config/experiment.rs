@@ -659,6 +659,9 @@ mod tests {
             (&["learner={kind=\"boosted_trees\", steps=\"line_search\"}"], &paper),
             (&["learner={kind=\"boosted_trees\", anneal={kind=\"linear\", from=1.0, to=0.1}}"], &paper),
             (&["learner={kind=\"smooth_rank\"}"], &paper),
+            // In spreads where the unit is named alone.
+            (&["learner={kind=\"smooth_rank\"}", "loss.temperature_unit=spread"], &default),
+            (&["learner={kind=\"boosted_trees\", steps=\"line_search\"}", "loss.temperature_unit=spread"], &default),
         ] {
             let found = loss(&[&["loss.name=soft_ndcg"], sets].concat());
             for key in ["sigma", "temperature_unit"] {
@@ -667,6 +670,8 @@ mod tests {
         }
         assert_eq!(loss(&["loss.name=list_net"]), json!({"name": "list_net"}));
         assert_eq!(loss(&["loss.name=neural_ndcg"])["temperature_unit"], json!("score"));
+        let other = "learner.anneal={kind=\"linear\", parameter=\"beta\", from=1.0, to=5.0}";
+        assert_eq!(loss(&["loss={name=\"approx_ndcg\", k=10}", other])["alpha"], json!(20.0));
     }
 
     #[test]

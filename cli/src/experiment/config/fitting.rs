@@ -62,9 +62,9 @@ impl ExperimentConfig {
     /// If the loss has no temperature, adds the one that the learner chooses. A temperature that a grid or a search
     /// varies is given in units of the score.
     fn with_temperature(&self, loss: &LossSpec, relative: Option<f64>) -> Result<LossSpec, LossError> {
-        let keys = loss.smoothing()?.into_iter().flat_map(|smoothing| [smoothing.parameter, "temperature_unit"]);
-        let moves = keys.map(|key| format!("loss.{key}")).any(|key| self.tried().any(|tried| *tried == key));
-        loss.with_default_temperature(relative.filter(|_| !moves))
+        let key = loss.smoothing()?.map(|smoothing| format!("loss.{}", smoothing.parameter));
+        let varies = self.tried().any(|tried| Some(tried) == key.as_ref());
+        loss.with_default_temperature(relative.filter(|_| !varies))
     }
 
     fn complete_learner(&mut self, fitting: Map) {
@@ -292,6 +292,10 @@ mod tests {
         assert_eq!(at("loss.name=\"approx_ndcg\"").unwrap().loss.as_ref().unwrap().name, "approx_ndcg");
         assert!(at("loss.name=\"soft_ndcg\"").is_none());
         assert!(toml(&["loss.name=list_net"]).contains("learning_rate = 0.001"), "without a grid, defaults are there");
+        let units = "grid={\"loss.temperature_unit\" = [\"score\", \"spread\"]}";
+        let points = points(&parse(PERCEPTRON, &["loss.name=soft_ndcg", units]));
+        let sigmas = points.iter().map(|point| point.loss.as_ref().unwrap().params.get("sigma").cloned());
+        assert_eq!(sigmas.collect::<Vec<_>>(), [None, Some(json!(0.1))], "the paper's, and the learner's");
     }
 
     #[test]
