@@ -55,7 +55,7 @@ def read(
     drop = [drop] if isinstance(drop, str) else [str(name) for name in drop]
     # Documents to be scored have no identifiers and no weights yet.
     needed = {"label": needs_label, "query": needs_query, "id": known is None, "weight": known is None}
-    place = {use: _place(use, columns.get(use), names, drop, needed[use]) for use in USUAL}
+    place = {use: _place(use, columns.get(use), names, drop, needed[use], known is None) for use in USUAL}
     if place["label"] is None and needs_label:
         raise ValueError(f"X: found columns {_shown(names)}, expected a column 'label', or another by columns['label']")
     if known is None:
@@ -77,17 +77,18 @@ def read(
         values[:, at] = _numbers(X[column_of[name]], name, [*drop, name])
     label, query = place["label"], place["query"]
     # As in a configuration, a column of weights is read only if ``columns`` names it.
-    weight = None if columns.get("weight") is None else place["weight"]
+    weight = None if columns.get("weight") is None or known is not None else place["weight"]
     return Frame(
         features=values,
         names=features,
-        labels=None if label is None else _numbers(X[column_of[label]], label),
+        labels=None if label is None or not needs_label else _numbers(X[column_of[label]], label),
         queries=None if query is None else array(X[column_of[query]]),
         weights=None if weight is None else _numbers(X[column_of[weight]], weight),
     )
 
 
-def _place(use: str, asked: Any, names: list[str], drop: list[str], is_needed: bool) -> str | None:
+def _place(use: str, asked: Any, names: list[str], drop: list[str], is_needed: bool, is_fit: bool) -> str | None:
+    """Returns the column of a use, if it has one. A fit must know it even if it is not needed: it is no feature."""
     there = [name for name in names if name not in drop]
     if asked is not None:
         if str(asked) in there:
@@ -96,9 +97,9 @@ def _place(use: str, asked: Any, names: list[str], drop: list[str], is_needed: b
             return None
         raise ValueError(f"X: found no column {str(asked)!r} (columns[{use!r}]){_near(str(asked), there)}")
     usual = [name for name in USUAL[use] if name in there]
-    if len(usual) > 1:
+    if len(usual) > 1 and (is_needed or is_fit):
         raise ValueError(f"X: found columns {_shown(usual)}, expected one of them, or columns[{use!r}]")
-    return usual[0] if usual else None
+    return usual[0] if len(usual) == 1 else None
 
 
 def _numbers(column: Any, name: str, drop: Sequence[str] = ()) -> NDArray[np.float32]:

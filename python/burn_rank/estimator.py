@@ -53,6 +53,8 @@ except ImportError:
 #: The default loss of each learner that needs a loss.
 DEFAULT_LOSSES = {"boosted_trees": "lambda_ndcg", "gradient": "lambda_ndcg"}
 
+_NO_LABELS = "y: found None, expected the label of each document"
+
 
 class RankingEstimator(BaseEstimator):
     """Fits a ranker to arrays, or to a data frame of pandas or polars.
@@ -147,7 +149,7 @@ class RankingEstimator(BaseEstimator):
         ``query_sizes``, which LightGBM calls ``group``, has the number of documents of each query, in order. In place
         of it, ``qid`` has the query of each document; documents of a query must be together. Without any of them, all
         documents belong to one query. ``sample_weight`` has the weight of each document, and ``query_weight`` the
-        weight of each query, for learners that accept weights.
+        weight of each query, in the order of the queries' first rows, for learners that accept weights.
         ``position`` has the position at which each document was shown, such as its rank, for a learner with the table
         ``position``. ``validation`` is ``(X, y, query_sizes)``, and selects the best round.
 
@@ -155,8 +157,9 @@ class RankingEstimator(BaseEstimator):
         labels of the frame. Rows of a query that are not consecutive are grouped together.
         """
         data = self._documents(X, y, group, query_sizes, qid, None)
-        weights = data.weights if sample_weight is None else data.ordered(_labels(sample_weight))
-        positions = None if position is None else [str(place) for place in data.ordered(np.asarray(position))]
+        weights = data.weights if sample_weight is None else data.ordered("sample_weight", _labels(sample_weight))
+        places = None if position is None else data.ordered("position", np.asarray(position))
+        positions = None if places is None else [str(place) for place in places]
         training = (data.features, data.needed_labels(), data.sizes, _optional(query_weight), weights, positions)
         try:
             held_out = None if validation is None else self._held_out(validation, data.names)
@@ -198,7 +201,15 @@ class RankingEstimator(BaseEstimator):
         return features, _labels(y), _sizes(len(features), None, query_sizes, None), None, None, None
 
     def _documents(
-        self, X: Any, y: Any, group: Any, query_sizes: Any, qid: Any, known: NDArray[Any] | None, needs_label: bool = True
+        self,
+        X: Any,
+        y: Any,
+        group: Any,
+        query_sizes: Any,
+        qid: Any,
+        known: NDArray[Any] | None,
+        needs_label: bool = True,
+        needs_query: bool = True,
     ) -> _Documents:
         """Returns the documents of ``X`` with labels and weights, with consecutive documents of each query."""
         if self.columns is None:
@@ -207,10 +218,10 @@ class RankingEstimator(BaseEstimator):
             return _Documents(features, _names(X), None if y is None else _labels(y), sizes, None, None)
         names = None if known is None else list(known)
         given = [name for name, value in [("group", group), ("query_sizes", query_sizes), ("qid", qid)] if value is not None]
-        frame = _frames.read(X, self.columns, names, needs_label and y is None, needs_label and not given)
+        frame = _frames.read(X, self.columns, names, needs_label and y is None, needs_query and not given)
         labels = frame.labels if y is None else _labels(y)
         if given or frame.queries is None:
-            if not given and needs_label:
+            if not given and needs_query:
                 expected = "a column 'query' or 'qid', another by columns['query'], or group, query_sizes or qid"
                 raise ValueError(f"X: found no column of queries, expected {expected}")
             if frame.queries is not None and self.columns.get("query") is not None:
@@ -240,15 +251,19 @@ class RankingEstimator(BaseEstimator):
     ) -> NDArray[np.float32]:
         """Returns one score per document; higher is better.
 
-        Scorers of whole lists and the normalizer ``query_min_max`` use the queries; others do not need them.
+        Scorers of whole lists, several ``seeds`` and the normalizer ``query_min_max`` use the queries; others do not
+        need them.
 
         With ``columns``, the columns of a frame are found by name, in any order, and other columns are not read. Without
-        ``columns``, ``X`` has the features of :meth:`fit` in the same order.
+        ``columns``, ``X`` has the features of :meth:`fit` in the same order, and all documents belong to one query
+        unless an argument says otherwise.
         """
         ranker = self._fitted()
         known = getattr(self, "feature_names_in_", None)
         if self.columns is not None:
-            data = self._documents(X, None, group, query_sizes, qid, known, needs_label=False)
+            data = self._documents(
+                X, None, group, query_sizes, qid, known, needs_label=False, needs_query=_reads_queries(ranker)
+            )
             return data.in_order(ranker.predict(data.features, data.sizes))
         names = _names(X)
         if names is not None and known is not None and list(names) != list(known):
@@ -278,14 +293,18 @@ class RankingEstimator(BaseEstimator):
             data = self._documents(X, y, group, query_sizes, qid, known)
             scores = ranker.predict(data.features, data.sizes)
             labels, sizes = data.needed_labels(), data.sizes
-            (mean,) = evaluate(labels, scores, sizes, [self.measure], self.convention).means.values()
-            return mean
-        sizes = _sizes(len(_labels(y)), group, query_sizes, qid)
-        if sizes is None and getattr(self, "_has_queries", False):
-            advice = "a search of scikit-learn needs a data frame, or metadata routing and set_score_request(qid=True)"
-            raise ValueError(f"score: found no queries, expected group, query_sizes or qid, as in fit; {advice}")
-        scores = self.predict(X, query_sizes=sizes)
-        (mean,) = evaluate(_labels(y), scores, sizes, [self.measure], self.convention).means.values()
+        else:
+            if y is None:
+                raise ValueError(_NO_LABELS)
+            if getattr(self, "_has_queries", False) and group is None and query_sizes is None and qid is None:
+                advice = "a search of scikit-learn needs a data frame, or metadata routing and"
+                advice = f"{advice} set_score_request(qid=True)"
+                raise ValueError(f"score: found no queries, expected group, query_sizes or qid, as in fit; {advice}")
+            scores = self.predict(X, group, query_sizes=query_sizes, qid=qid)
+            labels, sizes = _labels(y), _sizes(len(scores), group, query_sizes, qid)
+        if len(labels) != len(scores):
+            raise ValueError(f"y: found {len(labels)}, expected {len(scores)}, one per document of X")
+        (mean,) = evaluate(labels, scores, sizes, [self.measure], self.convention).means.values()
         return mean
 
     def __sklearn_tags__(self) -> Any:
@@ -308,12 +327,13 @@ class _Documents:
     order: NDArray[np.intp] | None
 
     def together(self) -> _Documents:
-        labels, weights = (None if values is None else self.ordered(values) for values in (self.labels, self.weights))
-        return _Documents(self.ordered(self.features), self.names, labels, self.sizes, weights, self.order)
+        labels = None if self.labels is None else self.ordered("y", self.labels)
+        weights = None if self.weights is None else self.ordered("X", self.weights)
+        return _Documents(self.ordered("X", self.features), self.names, labels, self.sizes, weights, self.order)
 
-    def ordered(self, values: NDArray[Any]) -> NDArray[Any]:
+    def ordered(self, argument: str, values: NDArray[Any]) -> NDArray[Any]:
         if self.order is not None and len(values) != len(self.order):
-            raise ValueError(f"found {len(values)} values, expected {len(self.order)}, one per document of X")
+            raise ValueError(f"{argument}: found {len(values)}, expected {len(self.order)}, one per document of X")
         return values if self.order is None else np.ascontiguousarray(values[self.order])
 
     def in_order(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -325,8 +345,16 @@ class _Documents:
 
     def needed_labels(self) -> NDArray[Any]:
         if self.labels is None:
-            raise ValueError("y: found None, expected the label of each document")
+            raise ValueError(_NO_LABELS)
         return self.labels
+
+
+def _reads_queries(ranker: Ranker) -> bool:
+    """Returns whether the score of a document depends on the other documents of its query."""
+    config = ranker.metadata["config"]
+    kind = (config.get("scorer") or {}).get("kind")
+    by_query = config.get("normalizer") == "query_min_max"
+    return ranker.kind == "members" or kind in ("attention", "latent_cross") or by_query
 
 
 def _names(X: Any) -> NDArray[Any] | None:
@@ -340,9 +368,16 @@ def _names(X: Any) -> NDArray[Any] | None:
 def _features(X: Any) -> NDArray[np.float32]:
     if hasattr(X, "toarray"):
         raise TypeError("X: found a sparse matrix, expected a dense array: X.toarray()")
-    array = np.ascontiguousarray(X, dtype=np.float32)
-    if array.ndim != 2 or np.ndim(X) != 2:
-        raise ValueError(f"X: found shape {np.shape(X)}, expected (documents, features)")
+    try:
+        values = np.asarray(X)
+        # Complex numbers, times and text.
+        if values.dtype.kind in "cmMSU":
+            raise TypeError(f"found dtype {values.dtype}")
+        array = np.ascontiguousarray(values, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"X: {error}, expected numbers") from error
+    if values.ndim != 2:
+        raise ValueError(f"X: found shape {values.shape}, expected (documents, features)")
     return array
 
 
@@ -363,7 +398,12 @@ def _sizes(documents: int, group: Any, query_sizes: Any, qid: Any) -> NDArray[An
     if not found:
         return None
     if found != ["qid"]:
-        return np.ascontiguousarray(given[found[0]])
+        sizes = np.ascontiguousarray(given[found[0]])
+        if sizes.dtype.kind not in "iu":
+            raise TypeError(f"{found[0]}: found dtype {sizes.dtype}, expected whole numbers")
+        if sizes.sum() != documents:
+            raise ValueError(f"{found[0]}: found a sum of {sizes.sum()}, expected {documents}, the documents of X")
+        return sizes
     if np.shape(qid) != (documents,):
         raise ValueError(f"qid: found shape {np.shape(qid)}, expected ({documents},), one per document of X")
     of_row = _frames.numbered(_frames.array(qid), "qid")

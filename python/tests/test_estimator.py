@@ -130,9 +130,24 @@ def test_data_are_refused(queries, held_out):
     ]:
         with pytest.raises(ValueError, match=message):
             estimator.fit(queries.X, queries.y, queries.sizes, validation=wrong)
+    for X, message in [
+        ([["a"]], "X: found dtype <U1, expected numbers"),
+        (queries.X + 1j, "X: found dtype complex64, expected numbers"),
+        (queries.X.astype("datetime64[s]"), r"X: found dtype datetime64\[s\], expected numbers"),
+        (np.array([[1, None, "b"]], dtype=object), "X: .*'b', expected numbers"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            estimator.fit(X, queries.y)
+    for group, message in [([0.5], "group: found dtype float64, expected whole numbers"), ([3], "group: found a sum of 3")]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            estimator.fit(queries.X, queries.y, group)
     estimator.fit(queries.X, queries.y, queries.sizes)
     with pytest.raises(ValueError, match="X has 3 features, but RankingEstimator is expecting 5"):
         estimator.predict(held_out.X[:, :3])
+    with pytest.raises(ValueError, match="y: found None, expected the label of each document"):
+        estimator.score(held_out.X, qid=held_out.qid)
+    with pytest.raises(ValueError, match=f"y: found 3, expected {len(held_out.y)}, one per document of X"):
+        estimator.score(held_out.X, held_out.y[:3], qid=held_out.qid)
 
 
 def test_scikit_learn(queries, held_out):

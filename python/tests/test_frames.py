@@ -97,6 +97,43 @@ def test_named_columns_are_demanded_only_where_they_are_read(frame, queries, hel
         estimator.score(frame({name: test[name] for name in test if name != "session"}))
 
 
+LISTS = {
+    "attention": ({"kind": "gradient", "epochs": 1}, {"scorer": "attention"}),
+    "latent_cross": ({"kind": "gradient", "epochs": 1}, {"scorer": {"kind": "latent_cross", "hidden": [4]}}),
+    "query_min_max": (TREES, {"normalizer": "query_min_max"}),
+    "seeds": ({"kind": "gradient", "epochs": 1, "seeds": 2}, {}),
+}
+
+
+@pytest.mark.parametrize("case", LISTS)
+def test_rankers_of_lists_demand_the_queries_of_a_frame(case, queries, held_out):
+    learner, given = LISTS[case]
+    estimator = RankingEstimator(learner, columns=COLUMNS, **given).fit(as_pandas(table(queries)))
+    test = as_pandas(table(held_out))
+    with pytest.raises(ValueError, match="found no column 'session'"):
+        estimator.predict(test.drop(columns="session"))
+    by_size = estimator.predict(test.drop(columns="session"), query_sizes=held_out.sizes)
+    assert (by_size == estimator.predict(test)).all()
+
+
+@BOTH
+def test_columns_that_are_not_needed_are_not_read(frame, queries, held_out):
+    estimator = RankingEstimator(TREES, columns=COLUMNS | {"weight": "counts"})
+    train = table(queries) | {"counts": [1.0] * len(queries.y)}
+    words = {"rating": ["?"] * len(queries.y)}
+    estimator.fit(frame(train | words), train["rating"])
+    test = table(held_out)
+    expected = estimator.predict(frame(test))
+    texts = {name: ["?"] * len(held_out.y) for name in ("rating", "counts")}
+    assert (estimator.predict(frame(test | texts)) == expected).all()
+    usual = RankingEstimator(TREES, columns={"label": "rating", "drop": ["title", "url"]})
+    usual.fit(frame({"query" if name == "session" else name: train[name] for name in train if name != "counts"}))
+    new = {name: test[name] for name in "abcde"} | {name: test["url"] for name in ("query", "qid", "document", "docid")}
+    assert len(usual.predict(frame(new))) == len(held_out.y)
+    with pytest.raises(ValueError, match="found columns 'query', 'qid', expected one of them"):
+        usual.score(frame(new | {"rating": test["rating"]}))
+
+
 def test_names_of_columns_and_queries_have_any_type(queries, held_out):
     def numbered(queries):
         columns = {at: queries.X[:, at] for at in range(5)}
@@ -159,6 +196,10 @@ def test_frames_are_refused_by_column(frame, queries):
     refused(r"found column 'b' of type .*columns\['drop'\] = \['title', 'b'\]", {"b": words})
     with pytest.raises(TypeError, match="X: found ndarray, expected a data frame of pandas or polars"):
         RankingEstimator("regression", columns=COLUMNS).fit(queries.X, queries.y)
+    mixed = {name: values[::2] + values[1::2] for name, values in table(queries).items()}
+    for argument in ("y", "sample_weight", "position"):
+        with pytest.raises(ValueError, match=f"{argument}: found 2, expected {len(queries.y)}, one per document of X"):
+            RankingEstimator("regression", columns=COLUMNS).fit(frame(mixed), **{argument: [1.0, 2.0]})
     fitted = RankingEstimator("regression", columns=COLUMNS).fit(frame(table(queries)))
     lacking = {name: values for name, values in table(queries).items() if name != "c"}
     with pytest.raises(ValueError, match="found no column 'c', expected one of each feature of fit"):
