@@ -1,7 +1,9 @@
 //! The errors of the library as exceptions, with the library's messages.
 
 use std::error::Error;
+use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use burn_rank::data::DataError;
 use burn_rank::json::{Value, from_value};
@@ -39,6 +41,14 @@ fn whole(error: &dyn Error) -> String {
 /// An error of a file: the `OSError` that Python has for it, as `FileNotFoundError`, with the library's message.
 fn file(message: String, source: &io::Error) -> PyErr {
     io::Error::new(source.kind(), message).into()
+}
+
+/// The exception of an error of the configuration at `path`.
+pub fn config(path: &Path, error: impl Error) -> PyErr {
+    match File::open(path) {
+        Err(source) => file(whole(&error), &source),
+        Ok(_) => value(error),
+    }
 }
 
 /// The exception of an error of data.

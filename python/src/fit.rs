@@ -116,7 +116,7 @@ const NAMELESS: &str = "config";
 
 fn document(config: &Written, set: &[String]) -> PyResult<Document> {
     match config {
-        Written::Path(path) => Document::read(path, set),
+        Written::Path(path) => return Document::read(path, set).map_err(|error| errors::config(path, error)),
         Written::Text((kind, text)) if kind == "toml" => Document::parse(Path::new(NAMELESS), text.clone(), set),
         Written::Text((_, text)) => Document::from_value(NAMELESS, errors::decode(NAMELESS, text)?, set),
     }

@@ -137,7 +137,7 @@ def test_arguments_are_refused(config, tmp_path):
         burn_rank.train(config, resume=True, overwrite=True)
     with pytest.raises(ValueError, match=r"config:2:1: .*"):
         burn_rank.train("seed = 1\nlearner = 3\n")
-    with pytest.raises(ValueError, match="nowhere.toml"):
+    with pytest.raises(FileNotFoundError, match="nowhere.toml"):
         burn_rank.train(tmp_path / "nowhere.toml")
 
 
