@@ -46,9 +46,10 @@ def evaluate(
 
     ``scores`` are ``float32``, of the shape ``(documents,)``. A score of -inf means that the document was not
     retrieved. ``query_sizes`` are the numbers of documents of the queries, in order; by default, all documents belong
-    to one query. ``measures`` are names as in ``"ndcg@10,map"`` or ``["ndcg@10", "map"]``. ``convention`` is a name
-    (``burn-rank models --measures`` lists the names), or a preset with changes, as in
-    ``{"preset": "letor", "gain": "linear"}``. ``document_ids`` break ties if the convention uses them.
+    to one query. ``measures`` are names as in ``"ndcg@10,map"`` or ``["ndcg@10", "map"]``. The result has the usual
+    name of each, such as ``"map"`` for ``"ap"``. ``convention`` is a name (``burn-rank models --measures`` lists the
+    names), or a preset with changes, as in ``{"preset": "letor", "gain": "linear"}``. ``document_ids`` break ties if
+    the convention uses them.
 
     Raises ``TypeError`` for a wrong dtype. Raises ``ValueError`` for wrong lengths, an unknown measure or
     convention, a score that is NaN, a label that the convention rejects, or a measure without a value for any query.

@@ -24,8 +24,11 @@ from .torch import Loss, loss
 
 _CITATION = """
 @software{burn_rank,
-    title={burn-rank: learning to rank in Rust},
-    url={https://crates.io/crates/burn-rank}
+    title={burn-rank: learning to rank on burn},
+    author={{The burn-rank developers}},
+    version={0.1.0},
+    year={2026},
+    note={Pre-release. State the commit that you used.}
 }
 """
 
