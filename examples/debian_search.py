@@ -57,7 +57,7 @@ def index(texts):
 
 
 def main():
-    out, queries, depth = sys.argv[1], *(int(number) for number in [*sys.argv[2:], 600, 50][:2])
+    out, queries, depth = sys.argv[1], *(int(number) for number in [*sys.argv[2:], *[600, 50][len(sys.argv) - 2:]])
     documents, often = descriptions()
     if not documents:
         sys.exit("found no descriptions in English: run `apt-get update -o Acquire::Languages=en`")
