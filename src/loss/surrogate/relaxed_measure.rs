@@ -6,8 +6,9 @@
 //!
 //! With `gumbel_samples = S > 0`, the loss is averaged over `S` draws of standard Gumbel noise that is added to the
 //! scores. See Bruch et al., A stochastic treatment of learning to rank scoring functions. The noise depends on `seed`,
-//! the index of the draw, and the document's place in its list, so all queries share it. At every step, the gradient
-//! learner draws new noise for each row of the batch; other learners use the same noise throughout.
+//! the index of the draw, and the document's place in its list, so all queries share it. The gradient learner draws new
+//! noise for each row of the batch at every step, and boosted trees draw new noise in every round. Other learners use
+//! the same noise throughout.
 //!
 //! The cost is O(n^2), multiplied by `S` if there is noise. [`Cell::cost`] states the exceptions. A query has loss 0 if
 //! the measure does not distinguish between its documents.
