@@ -251,8 +251,8 @@ class RankingEstimator(BaseEstimator):
     ) -> NDArray[np.float32]:
         """Returns one score per document; higher is better.
 
-        Scorers of whole lists, several ``seeds`` and the normalizer ``query_min_max`` use the queries; others do not
-        need them.
+        Scorers of whole lists, several ``seeds`` of a network and the normalizer ``query_min_max`` use the queries;
+        others do not need them.
 
         With ``columns``, the columns of a frame are found by name, in any order, and other columns are not read. Without
         ``columns``, ``X`` has the features of :meth:`fit` in the same order, and all documents belong to one query
