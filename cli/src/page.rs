@@ -188,14 +188,24 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Creates a table with these columns.
-    pub(crate) fn new<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
-        Self { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    /// Creates a table with the column `first` of names and with `others`.
+    pub(crate) fn new<S: Into<String>>(first: impl Into<String>, others: impl IntoIterator<Item = S>) -> Self {
+        let others = others.into_iter().map(Into::into);
+        Self { columns: [first.into()].into_iter().chain(others).collect(), rows: Vec::new() }
     }
 
     /// Adds a row.
     pub(crate) fn row<C: Into<Cell>>(&mut self, name: impl Into<Cell>, cells: impl IntoIterator<Item = C>) {
         self.marked_row("", name, cells);
+    }
+
+    /// Adds rows, each a name with its cells.
+    pub(crate) fn with<N: Into<Cell>, C: Into<Cell>, R: IntoIterator<Item = C>>(
+        mut self,
+        rows: impl IntoIterator<Item = (N, R)>,
+    ) -> Self {
+        rows.into_iter().for_each(|(name, cells)| self.row(name, cells));
+        self
     }
 
     /// Adds a row of this class.
@@ -325,7 +335,7 @@ mod tests {
 
     #[test]
     fn columns_are_aligned() {
-        let mut table = Table::new(["name", "value"]);
+        let mut table = Table::new("name", ["value"]);
         table.row("a", ["1"]);
         table.row("long name", ["0.25"]);
         assert_eq!(table.text(), "name       value\na              1\nlong name   0.25\n");
@@ -334,7 +344,7 @@ mod tests {
 
     #[test]
     fn columns_that_do_not_fit_follow_below() {
-        let mut table = Table::new(["", "one", "two", "three"]);
+        let mut table = Table::new("", ["one", "two", "three"]);
         table.row("a", ["1", "2", "3"]);
         assert_eq!(table.within(11), "   one  two\na    1    2\n\n   three\na      3\n");
         assert_eq!(table.within(1), "   one\na    1\n\n   two\na    2\n\n   three\na      3\n");
@@ -342,14 +352,14 @@ mod tests {
 
     #[test]
     fn a_name_breaks_no_line() {
-        let mut table = Table::new(["query", "value"]);
+        let mut table = Table::new("query", ["value"]);
         table.row("a\nb\u{1b}[31m", ["1"]);
         assert_eq!(table.text(), "query           value\na\\nb\\u{1b}[31m      1\n");
     }
 
     #[test]
     fn a_terminal_shows_numbers_in_ascii_and_names_as_they_are() {
-        let mut table = Table::new(["pair", "difference", "mean"]);
+        let mut table = Table::new("pair", ["difference", "mean"]);
         let cells = [Cell::number(number::difference(-0.25)), with_error(Some(0.5), Some(0.01))];
         table.row("a \u{2013} b", cells);
         assert_eq!(table.text(), "pair   difference    mean\na \u{2013} b     -0.2500  0.5000\n");
@@ -364,7 +374,7 @@ mod tests {
 
     #[test]
     fn a_table_names_rows_and_columns() {
-        let mut table = Table::new(["set", "queries"]);
+        let mut table = Table::new("set", ["queries"]);
         table.row("train", ["3"]);
         let html = table.html("sets").to_string();
         assert!(html.contains("<th scope=\"col\">queries</th>"), "{html}");

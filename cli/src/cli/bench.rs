@@ -83,13 +83,14 @@ impl BenchArgs {
     }
 
     fn measure(&self, out: &mut dyn Write) -> Result {
-        let (bench, columns): (&str, &[Column]) = match &self.command {
-            None => ("losses", &LOSSES),
-            Some(BenchCommand::Train(_)) => ("train", &TRAIN),
-            Some(BenchCommand::Serving(_)) => ("serving", &SERVING),
-            Some(BenchCommand::Trees { .. }) => ("trees", &TREES),
+        let (bench, timed, columns): (&str, &str, &[Column]) = match &self.command {
+            None => ("losses", "loss", &LOSSES),
+            Some(BenchCommand::Train(_)) => ("train", "scorer", &TRAIN),
+            Some(BenchCommand::Serving(_)) => ("serving", "ranker", &SERVING),
+            Some(BenchCommand::Trees { .. }) => ("trees", "loss", &TREES),
         };
-        let mut table = Table::new(columns.iter().map(|(title, _)| *title));
+        let where_and_how = ["device", "path"];
+        let mut table = Table::new(timed, where_and_how.into_iter().chain(columns.iter().map(|(title, _)| *title)));
         let named = (!self.devices.is_empty()).then_some(&self.devices);
         for name in named.unwrap_or(&vec![device::default_name()]) {
             let device = open_device(named.map(|_| name.as_str()))?;
@@ -116,8 +117,8 @@ impl BenchArgs {
                 if self.json {
                     writeln!(out, "{line}")?;
                 }
-                let mut cells = columns.iter().map(|(_, cell)| cell(&line));
-                table.row(cells.next().unwrap_or_default(), cells);
+                let figures = columns.iter().map(|(_, cell)| cell(&line));
+                table.row(words(&line, timed), where_and_how.map(|key| words(&line, key)).into_iter().chain(figures));
             }
         }
         if self.json {
@@ -163,16 +164,11 @@ impl BenchArgs {
     }
 }
 
-/// A column of a benchmark's table: its title, and its cell for a line of JSON.
+/// A column of a benchmark's table: its title, and its cell for a line of JSON. What is timed, the device and the path
+/// stand before these columns.
 type Column = (&'static str, fn(&Value) -> String);
 
-const DEVICE: Column = ("device", |row| words(row, "device"));
-const PATH: Column = ("path", |row| words(row, "path"));
-
-const LOSSES: [Column; 9] = [
-    ("loss", |row| words(row, "loss")),
-    DEVICE,
-    PATH,
+const LOSSES: [Column; 6] = [
     ("shape", |row| format!("{}x{}", row["batch"], row["n"])),
     ("ms", |row| decimals(row, "ms", 3)),
     ("Mpairs/s", |row| decimals(row, "mpairs_per_s", 1)),
@@ -181,27 +177,16 @@ const LOSSES: [Column; 9] = [
     ("bytes/document", |row| decimals(row, "peak_bytes_per_document", 0)),
 ];
 
-const TRAIN: [Column; 6] = [
-    ("scorer", |row| words(row, "scorer")),
-    DEVICE,
-    PATH,
+const TRAIN: [Column; 3] = [
     ("loss", |row| words(row, "loss")),
     ("documents/s", |row| decimals(row, "documents_per_s", 0)),
     ("best", |row| decimals(row, "best_documents_per_s", 0)),
 ];
 
-const SERVING: [Column; 5] = [
-    ("ranker", |row| words(row, "ranker")),
-    DEVICE,
-    PATH,
-    ("median us", |row| decimals(row, "median_us", 1)),
-    ("99% us", |row| decimals(row, "p99_us", 1)),
-];
+const SERVING: [Column; 2] =
+    [("median us", |row| decimals(row, "median_us", 1)), ("99% us", |row| decimals(row, "p99_us", 1))];
 
-const TREES: [Column; 9] = [
-    ("loss", |row| words(row, "loss")),
-    DEVICE,
-    PATH,
+const TREES: [Column; 6] = [
     ("documents", |row| row["documents"].to_string()),
     ("trees", |row| row["rounds"].to_string()),
     ("fit s", |row| decimals(row, "fit_s", 3)),

@@ -115,11 +115,9 @@ impl CheckArgs {
 const INDENT: usize = "problem  ".len();
 
 fn render(report: &Report) -> String {
-    let mut table = Table::new(["set", "queries", "documents", "features", "per query", "labels", "missing"]);
-    for set in &report.sets {
-        table.row(set.name.as_str(), row(set));
-    }
-    let mut text = table.within(80);
+    let columns = ["queries", "documents", "features", "per query", "labels", "missing"];
+    let rows = report.sets.iter().map(|set| (set.name.as_str(), row(set)));
+    let mut text = Table::new("set", columns).with(rows).within(80);
     if !report.published.is_empty() {
         let names = report.published.join(" or ");
         text += &format!("\n{}\n", wrapped(&format!("The data look like {names}."), 80).join("\n"));

@@ -408,13 +408,13 @@ fn trials(result: &CrossValidation) -> String {
         let (all, shown) = (fold.trials.len(), fold.trials.len().min(TRIALS));
         text += &format!("\nfold {}, the best {shown} of {all} trials, the first selected\n", fold.fold);
         let keys: Vec<&str> = fold.trials[0].values.keys().map(String::as_str).collect();
-        let mut table = Table::new(["trial", "validation", "rounds"].into_iter().chain(keys.iter().copied()));
-        for trial in fold.ranked_trials().into_iter().take(TRIALS) {
+        let trials = fold.ranked_trials().into_iter().take(TRIALS).map(|trial| {
+            let value = |key: &&str| trial.values.get(*key).map(ToString::to_string).unwrap_or_default().into();
             let first = [measured(trial.validation), trial.rounds.to_string().into()];
-            let values = keys.iter().map(|key| trial.values.get(*key).map(ToString::to_string).unwrap_or_default());
-            table.row(trial.trial.to_string(), first.into_iter().chain(values.map(Cell::from)));
-        }
-        text += &table.within(80);
+            (trial.trial.to_string(), first.into_iter().chain(keys.iter().map(value)))
+        });
+        let columns = ["validation", "rounds"].into_iter().chain(keys.iter().copied());
+        text += &Table::new("trial", columns).with(trials).within(80);
     }
     text
 }
@@ -450,7 +450,7 @@ fn render(report: &CrossValidationReport) -> String {
     let name = harmless(&result.name);
     let mut text = format!("{name}: {} convention, {queries}, {empty} empty, {seeds}\n", convention.name);
     let names: Vec<&str> = result.measures.keys().map(String::as_str).collect();
-    let mut table = Table::new(["fold", &result.selected_on].into_iter().chain(names.iter().copied()));
+    let mut table = Table::new("fold", [result.selected_on.as_str()].into_iter().chain(names.iter().copied()));
     let cells =
         |measures: &Measures| -> Vec<Cell> { names.iter().map(|name| measured(measures[*name].as_f64())).collect() };
     for fold in &result.folds {

@@ -134,8 +134,8 @@ impl EnsembleArgs {
     /// Prints the means of each member, and the means of the whole ensemble.
     fn print(&self, rows: &[(&Member, Means)], all: &Means, on: On, out: &mut dyn Write) -> Result {
         let total: f64 = rows.iter().map(|(member, _)| member.weight).sum();
-        let head = all.iter().map(|(measure, _)| measure.to_string());
-        let mut table = Table::new(["ranker".to_string(), "weight".to_string()].into_iter().chain(head));
+        let measures = all.iter().map(|(measure, _)| measure.to_string());
+        let mut table = Table::new("ranker", ["weight".to_string()].into_iter().chain(measures));
         let cells = |weight: String, means: &Means| {
             [weight].into_iter().chain(means.iter().map(|(_, value)| format!("{value:.4}"))).collect::<Vec<_>>()
         };

@@ -294,7 +294,7 @@ impl Shown<'_> {
             run.write(out)?;
         }
         let names = means.iter().map(|(measure, _)| measure.to_string());
-        let mut table = Table::new(["query".to_string()].into_iter().chain(names));
+        let mut table = Table::new("query", names);
         if per_query {
             for (q, query) in self.queries.iter().enumerate() {
                 table.row(*query, values.iter().map(|values| measured(values[q])));
@@ -336,7 +336,7 @@ fn note_empty(empty: usize, queries: usize, convention: &str) {
 /// Prints the measures of one ranking under every convention. If a convention does not apply, for example because
 /// identifiers are missing, the others are still printed.
 fn conventions(measures: &[Measure], rows: impl Iterator<Item = Row>, as_json: bool, out: &mut dyn Write) -> Result {
-    let mut table = Table::new(["convention".to_string()].into_iter().chain(measures.iter().map(ToString::to_string)));
+    let mut table = Table::new("convention", measures.iter().map(ToString::to_string));
     let (mut counts, mut undefined, mut objects) = (None, Vec::new(), Vec::new());
     for (name, evaluation) in rows {
         match evaluation {

@@ -111,14 +111,11 @@ fn row(ranker: &Ranker, feature: usize, losses: Vec<Option<f64>>) -> Result<Row>
 fn table(rows: &[Row]) -> Table {
     let named = rows.iter().any(|row| row.name.is_some());
     let weighed = rows.iter().any(|row| row.weight.is_some());
-    let columns =
-        [("feature", true), ("loss", true), ("low", true), ("high", true), ("weight", weighed), ("name", named)];
-    let mut table = Table::new(columns.iter().filter(|(_, shown)| *shown).map(|(name, _)| *name));
-    for row in rows {
-        let mut cells = [row.loss, row.low, row.high].map(|value| format!("{value:+.4}")).to_vec();
-        cells.extend(row.weight.filter(|_| weighed).map(|weight| format!("{weight:+.4}")));
-        cells.extend(row.name.clone().filter(|_| named));
-        table.row(row.feature.to_string(), cells);
-    }
-    table
+    let columns = ["loss", "low", "high"].into_iter().chain(weighed.then_some("weight")).chain(named.then_some("name"));
+    let rows = rows.iter().map(|row| {
+        let figures = [row.loss, row.low, row.high].into_iter().chain(row.weight.map(f64::from));
+        let cells = figures.map(|value| format!("{value:+.4}")).chain(row.name.clone());
+        (row.feature.to_string(), cells)
+    });
+    Table::new("feature", columns).with(rows)
 }

@@ -148,12 +148,10 @@ impl ModelsArgs {
         if let Some(weights) = weights {
             let mut order: Vec<usize> = (0..weights.len()).collect();
             order.sort_by(|&a, &b| weights[b].abs().total_cmp(&weights[a].abs()));
-            let mut table = Table::new(["feature", "weight"]);
             let names = ranker.column_names();
-            for &feature in order.iter().take(shown) {
-                table.row(names[feature].as_str(), [format!("{:+.6}", weights[feature])]);
-            }
-            write!(out, "\n{}", table.text())?;
+            let rows = order.iter().take(shown);
+            let rows = rows.map(|&feature| (names[feature].as_str(), [format!("{:+.6}", weights[feature])]));
+            write!(out, "\n{}", Table::new("feature", ["weight"]).with(rows).text())?;
         }
         Ok(())
     }
@@ -181,16 +179,16 @@ fn cells() -> String {
         let words = |word: usize| {
             relaxations.iter().map(move |relaxation| relaxation.name().split('_').nth(word).unwrap_or_default())
         };
-        let mut table = Table::new([""].into_iter().chain(words(0)));
+        let mut table = Table::new("", words(0));
         table.row("measure", words(1));
-        for &measure in MeasureName::ALL {
-            let mark = |&relaxation: &RelaxationName| {
+        let rows = MeasureName::ALL.iter().map(|&measure| {
+            let mark = move |&relaxation: &RelaxationName| {
                 let cell = Cell { measure, relaxation };
                 format!("{}{}", cell.cost().mark(), if cell.named().is_some() { "*" } else { "" })
             };
-            table.row(measure.name(), relaxations.iter().map(mark));
-        }
-        table.words()
+            (measure.name(), relaxations.iter().map(mark))
+        });
+        table.with(rows).words()
     };
     // All relaxations next to each other would be wider than a terminal.
     let tables: Vec<String> = RelaxationName::ALL.chunks(4).map(part).collect();

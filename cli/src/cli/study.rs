@@ -129,7 +129,7 @@ impl StudyArgs {
     }
 
     fn list(&self, out: &mut dyn Write) -> Result {
-        let mut table = Table::new(["study", "over", "what"]);
+        let mut table = Table::new("study", ["over", "what"]);
         for study in STUDIES {
             let names: Vec<&str> = study.parameters.iter().map(|parameter| parameter.name).collect();
             if self.json {

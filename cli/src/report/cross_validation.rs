@@ -108,8 +108,8 @@ fn results(report: &CrossValidationReport) -> Html {
     let (names, hidden) = number::varying(rows, &report.selection.to_string());
     let selected_on = &result.selected_on;
     let validation = format!("{selected_on} {}", report.selection);
-    let columns = ["fold", "queries", validation.as_str()].into_iter().chain(names.iter().map(|name| name.as_str()));
-    let mut table = Table::new(columns);
+    let columns = ["queries", validation.as_str()].into_iter().chain(names.iter().map(|name| name.as_str()));
+    let mut table = Table::new("fold", columns);
     let cells = |measures: &Measures, errors: &Measures| -> Vec<Cell> {
         names.iter().map(|name| named_measure(measures, errors, name)).collect()
     };
@@ -178,7 +178,7 @@ fn grid(report: &CrossValidationReport) -> Html {
     let title = format!("{measure} of each point on validation queries");
     let legend = [(Ink::Validation, format!("{}, the best mean, \u{b1} standard error over folds", best.name))];
     let rows = Rows { rows: shown.iter().enumerate().map(row).collect(), zero: false };
-    let mut table = Table::new(["point", "validation", "folds won"]);
+    let mut table = Table::new("point", ["validation", "folds won"]);
     for (at, of) in shown.iter().enumerate() {
         let mean = with_error(Some(of.validation), Some(of.standard_error));
         let won = Cell::from(format!("{} of {}", of.folds.len(), folds.len()));
@@ -197,16 +197,15 @@ fn grid(report: &CrossValidationReport) -> Html {
 /// Builds a table with the value of each point in each fold, and with the keys that the point sets.
 fn by_fold(report: &CrossValidationReport, standings: &[Standing]) -> Table {
     let folds = report.result.folds.iter().map(|fold| format!("fold {}", fold.fold));
-    let mut table = Table::new(["point".to_string()].into_iter().chain(folds).chain(["setting".to_string()]));
-    for of in standings {
-        let cell = |(fold, details): (&FoldResult, &FoldDetails)| {
+    let rows = standings.iter().map(|of| {
+        let cell = move |(fold, details): (&FoldResult, &FoldDetails)| {
             let text = number::measure(details.points.get(of.index).copied());
             if of.folds.contains(&fold.fold) { element("mark", text) } else { Html::from(text) }
         };
         let cells = report.result.folds.iter().zip(&report.details).map(cell);
-        table.row(of.name.as_str(), cells.chain([element("code", of.setting.as_str())]));
-    }
-    table
+        (of.name.as_str(), cells.chain([element("code", of.setting.as_str())]))
+    });
+    Table::new("point", folds.chain(["setting".to_string()])).with(rows)
 }
 
 /// Draws the first seed's learning curves for the setting that each fold selected.

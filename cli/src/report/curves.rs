@@ -136,9 +136,9 @@ impl Curves<'_> {
 
     fn table(&self, fit: &FitReport) -> Html {
         let figures: Vec<&String> = fit.history.first().into_iter().flat_map(|r| &r.figures).map(|f| &f.0).collect();
-        let columns = [round_word(self.config), "objective", "exact, training", "exact, validation"];
+        let columns = ["objective", "exact, training", "exact, validation"].map(str::to_string).into_iter();
         let named = figures.iter().map(|name| name.replace('_', " "));
-        let mut table = Table::new(columns.into_iter().map(str::to_string).chain(named));
+        let mut table = Table::new(round_word(self.config), columns.chain(named));
         for round in &fit.history {
             let values = round.figures.iter().map(|(_, value)| number::figure(*value));
             let exact = [round.train, round.validation].map(number::measure);

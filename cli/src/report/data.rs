@@ -28,9 +28,8 @@ pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
 fn counts<'a>(first: &str, has_features: bool, sets: impl Iterator<Item = (String, &'a DataReport)>) -> Html {
     let features = has_features.then_some("features");
     let others = ["without a label of 1 or above", "with one label only", "shortest, median, longest query", "SHA-256"];
-    let columns = [first, "queries", "documents"].into_iter().chain(features).chain(others);
-    let mut table = Table::new(columns);
-    for (name, set) in sets {
+    let columns = ["queries", "documents"].into_iter().chain(features).chain(others);
+    let rows = sets.map(|(name, set)| {
         let of = &set.statistics;
         let features = has_features.then_some(of.features);
         let others = [of.empty_queries, of.single_label_queries];
@@ -39,9 +38,9 @@ fn counts<'a>(first: &str, has_features: bool, sets: impl Iterator<Item = (Strin
         let lengths = [shortest, median, longest].map(number::count).join(", ");
         let short: String = set.hash.chars().take(8).collect();
         let hash = element("code", short).within("abbr", &[("title", &set.hash)]);
-        table.row(name, counts.map(|value| Html::text(number::count(value))).chain([Html::text(lengths), hash]));
-    }
-    table.html("data")
+        (name, counts.map(|value| Html::text(number::count(value))).chain([Html::text(lengths), hash]))
+    });
+    Table::new(first, columns).with(rows).html("data")
 }
 
 /// Returns the labels and the lengths of the lists of all sets together. They tell data with the same names of queries
@@ -92,16 +91,16 @@ fn histograms(sets: &[Histograms]) -> Html {
     let by_length: Vec<Group> = sets.iter().map(|set| group(set, &set.lengths, starts.iter())).collect();
     let by_length = Bars::ranges(starts.iter().copied().map(number::count).collect(), &by_length);
 
-    let mut table = Table::new(["documents with label".to_string()].into_iter().chain(categories));
-    for set in sets {
+    let rows = sets.iter().map(|set| {
         let total: usize = set.labels.values().sum();
-        let cell = |bits: &u32| {
+        let cell = move |bits: &u32| {
             let count = set.labels.get(bits).copied().unwrap_or(0);
             let share = format!(" {:.1} %", 100.0 * count as f64 / total.max(1) as f64);
             Html::text(number::count(count)).then(element("small", share))
         };
-        table.row(set.name.as_str(), labels.iter().map(cell));
-    }
+        (set.name.as_str(), labels.iter().map(cell))
+    });
+    let table = Table::new("documents with label", categories).with(rows);
     let plots = figures([
         Figure::new("documents by label, %", by_label, legend.clone()),
         Figure::new("queries by number of documents, %", by_length, legend),

@@ -54,26 +54,23 @@ const RATES: &[Column] = &[
 /// whose training steps were measured.
 fn tables(comparison: &DeviceComparison) -> [(&'static str, Table); 7] {
     let by_device = |columns: &[Column], of_steps: bool| {
-        let mut table = Table::new(["device"].into_iter().chain(columns.iter().map(|(title, _)| *title)));
-        for row in comparison.devices.iter().filter(|row| !of_steps || row.step.is_some()) {
-            table.row(row.name(), columns.iter().map(|(_, cell)| cell(row)));
-        }
-        table
+        let shown = comparison.devices.iter().filter(|row| !of_steps || row.step.is_some());
+        let rows = shown.map(|row| (row.name(), columns.iter().map(move |(_, cell)| cell(row))));
+        Table::new("device", columns.iter().map(|(title, _)| *title)).with(rows)
     };
-    let mut tuning = Table::new(["device", "first process", "second process", "later rounds"]);
-    for (row, _) in measured(comparison).filter(|(_, step)| step.launches.is_some()) {
+    let tuned = |(row, _): (&DeviceRow, &StepCost)| {
         let first = |process: usize| {
             let seconds = row.trials.get(process).map(|trial| trial.seconds);
             cell(seconds.and_then(|of| Some(of.compile? + of.round?)), duration)
         };
-        tuning.row(row.name(), [first(0), first(1), cell(row.seconds.round, duration)]);
-    }
-    let mut sources = Table::new(["part", "device", "launches"]);
-    for (row, step) in measured(comparison) {
-        for of in &step.sources {
-            sources.row(of.source.as_str(), [row.name().into(), tenths(Some(of.launches))]);
-        }
-    }
+        (row.name(), [first(0), first(1), cell(row.seconds.round, duration)])
+    };
+    let tuned = measured(comparison).filter(|(_, step)| step.launches.is_some()).map(tuned);
+    let tuning = Table::new("device", ["first process", "second process", "later rounds"]).with(tuned);
+    let sources = measured(comparison).flat_map(|(row, step)| {
+        step.sources.iter().map(move |of| (of.source.as_str(), [row.name().into(), tenths(Some(of.launches))]))
+    });
+    let sources = Table::new("part", ["device", "launches"]).with(sources);
     [
         ("quality by device", by_device(QUALITY, false)),
         ("errors of the first batch, and memory, by device", by_device(FIRST_BATCH, false)),
@@ -271,13 +268,13 @@ fn steps(comparison: &DeviceComparison, tables: Html) -> Html {
     if measured(comparison).next().is_none() {
         return Html::default();
     }
-    let mut kernels = Table::new(["kernel", "device", "launches", "time"]);
-    for (row, step) in measured(comparison) {
-        for kernel in step.kernels.iter().take(KERNELS) {
+    let kernels = measured(comparison).flat_map(|(row, step)| {
+        step.kernels.iter().take(KERNELS).map(move |kernel| {
             let cells = [row.name().into(), tenths(Some(kernel.launches)), cell(kernel.seconds, duration)];
-            kernels.row(kernel.name.as_str(), cells);
-        }
-    }
+            (kernel.name.as_str(), cells)
+        })
+    });
+    let kernels = Table::new("kernel", ["device", "launches", "time"]).with(kernels);
     let rates = measured(comparison).flat_map(|(_, step)| &step.throughput).map(|of| of.documents_per_second);
     let heights = vec![0.0, rates.fold(0.0, f64::max)];
     let throughput = measured(comparison).filter(|(_, step)| !step.throughput.is_empty()).map(|(row, step)| {
@@ -302,12 +299,12 @@ fn steps(comparison: &DeviceComparison, tables: Html) -> Html {
 }
 
 fn made(comparison: &DeviceComparison) -> Html {
-    let mut table = Table::new(["device", "platform", "instructions", "threads"]);
-    for row in &comparison.devices {
-        if let Some(trial) = row.trials.first() {
-            table.row(row.name(), [trial.platform.clone(), trial.instructions.clone(), trial.threads.to_string()]);
-        }
-    }
+    let machine = |row: &DeviceRow| {
+        let trial = row.trials.first()?;
+        Some((row.name(), [trial.platform.clone(), trial.instructions.clone(), trial.threads.to_string()]))
+    };
+    let machines = comparison.devices.iter().filter_map(machine);
+    let table = Table::new("device", ["platform", "instructions", "threads"]).with(machines);
     let versions = &comparison.versions;
     let what =
         note(format!("burn-rank {}, burn {}. devices.json has every number.", versions.burn_rank, versions.burn));

@@ -36,7 +36,6 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
         rankers.iter().map(|(_, weights)| weights.iter().copied().map(f64::from).collect()).collect();
     let order = largest_first(0..numbered + indicated.len(), &weights);
 
-    let mut table = Table::new(["feature"].into_iter().chain(rankers.iter().map(|(name, _)| *name)));
     let (zeros, others): (Vec<usize>, Vec<usize>) =
         order.iter().partition(|feature| weights.iter().all(|weights| weights[**feature] == 0.0));
     let zero = match zeros.len() {
@@ -44,9 +43,8 @@ pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
         1 => " One feature has weight 0 and is not shown.".to_string(),
         zeros => format!(" {zeros} features have weight 0 and are not shown."),
     };
-    for feature in others {
-        table.row(name(feature), weights.iter().map(|weights| number::figure(weights[feature])));
-    }
+    let row = |feature| (name(feature), weights.iter().map(move |weights| number::figure(weights[feature])));
+    let table = Table::new("feature", rankers.iter().map(|(name, _)| *name)).with(others.into_iter().map(row));
     let plot = by_feature("weight", &order, &weights, name);
     let words = format!("Weights apply to features {}.{zero}", normalized(normalizer));
     section("weights", "Feature weights", with_words(plot, table.html("weights"), names, rankers.len(), &words))
@@ -102,13 +100,14 @@ pub(super) fn importance(rankers: &[(String, &Importance)], names: &[String]) ->
         let of = |what: &str| if name.is_empty() { what.to_string() } else { format!("{name}, {what}") };
         [of("gain, share"), of("splits")]
     });
-    let mut table = Table::new(["feature".to_string()].into_iter().chain(columns));
-    for &feature in &order {
+    let row = |&feature: &usize| {
         let of_rankers = rankers.iter().zip(&shares);
-        let cells = of_rankers
-            .flat_map(|((_, found), shares)| [number::figure(shares[feature]), number::count(found.splits[feature])]);
-        table.row(named(names, feature + 1), cells);
-    }
+        let cells = of_rankers.flat_map(move |((_, found), shares)| {
+            [number::figure(shares[feature]), number::count(found.splits[feature])]
+        });
+        (named(names, feature + 1), cells)
+    };
+    let table = Table::new("feature", columns).with(order.iter().map(row));
     let unused = match features - order.len() {
         0 => String::new(),
         1 => " One feature is in no split.".to_string(),
@@ -165,7 +164,7 @@ fn plot(found: &PartialDependence, name: String, heights: &[f64]) -> Figure {
 }
 
 fn table(found: &PartialDependence, name: String) -> Html {
-    let mut table = Table::new([name.as_str(), "share of documents at most this", "mean score"]);
+    let mut table = Table::new(name.as_str(), ["share of documents at most this", "mean score"]);
     let last = (found.values.len() - 1).max(1);
     let points = found.values.iter().zip(&found.scores).enumerate();
     // The last of several equal values has the share.
@@ -190,15 +189,15 @@ pub(super) fn positions(fits: &[(String, &[PositionFactor])]) -> Html {
         [_] => vec!["documents".to_owned(), "factor".to_owned()],
         _ => titles.collect(),
     };
-    let mut table = Table::new(std::iter::once("position".to_owned()).chain(titles));
-    for PositionFactor { position, .. } in longest.iter() {
-        let cells = with.iter().flat_map(|(_, found)| {
+    let rows = longest.iter().map(|PositionFactor { position, .. }| {
+        let cells = with.iter().flat_map(move |(_, found)| {
             let found = found.iter().find(|found| found.position == *position);
             let factor = found.map_or(f64::NAN, |found| found.factor);
             [number::count(found.map_or(0, |found| found.documents)), number::figure(factor)]
         });
-        table.row(position.as_str(), cells);
-    }
+        (position.as_str(), cells)
+    });
+    let table = Table::new("position", titles).with(rows);
     let about = note(
         "In training, the factor of its position was added to the score of each document. The ranker has no factors. \
          Only differences between factors count for most losses.",

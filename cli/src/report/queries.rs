@@ -49,10 +49,8 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
         summary.row(name, [number::count(sorted.iter().filter(|value| **value == at).count())]);
     }
 
-    let mut lowest = Table::new(["query", selection.to_string().as_str()]);
-    for (value, query) in values.iter().take(NAMED) {
-        lowest.row(query.as_str(), [number::measure(Some(*value))]);
-    }
+    let named = values.iter().take(NAMED).map(|(value, query)| (query.as_str(), [number::measure(Some(*value))]));
+    let lowest = Table::new("query", [key]).with(named);
     let lowest = details(&format!("The {} lowest queries", values.len().min(NAMED)), lowest.html("lowest queries"));
     let mut content = figures([plot, Figure::Table(summary.html("distribution"))]);
     if left_out > 0 {
@@ -107,16 +105,15 @@ pub(super) fn first_seed(seeds: &[u64]) -> String {
 
 /// Builds a table with the documents of a query in ranked order.
 pub(crate) fn ranking_table(query: &RankedQuery) -> Table {
-    let mut table = Table::new(["rank", "score", "label", "ideal", "document"]);
-    for document in &query.shown {
-        let score = |score: f32| Cell::of(format!("{score:.4}"), number::figure(score.into()));
+    let score = |score: f32| Cell::of(format!("{score:.4}"), number::figure(score.into()));
+    let rows = query.shown.iter().map(|document| {
         let cells = [
             document.score.map_or_else(|| measured(None), score),
             Cell::of(document.label.to_string(), number::figure(document.label.into())),
             Cell::number(number::count(document.ideal_rank)),
             document.document.as_str().into(),
         ];
-        table.row(Cell::number(number::count(document.rank)), cells);
-    }
-    table
+        (Cell::number(number::count(document.rank)), cells)
+    });
+    Table::new("rank", ["score", "label", "ideal", "document"]).with(rows)
 }

@@ -200,10 +200,10 @@ impl Runs {
         of_selection.retain(|(set, _)| *set != "validation");
         let validation: Vec<(&str, &str)> = selections.iter().map(|name| ("validation", *name)).collect();
         let title = |(set, name): &(&str, &str)| format!("{set} {name}");
-        let deciding = ["run".to_string()].into_iter().chain(validation.iter().chain(&of_selection).map(title));
+        let deciding = validation.iter().chain(&of_selection).map(title);
         let last = ["difference", "p", "time"].map(String::from);
         let settings = keys.iter().map(|key| key.to_string());
-        let mut table = Table::new(deciding.chain(last).chain(settings).chain(others.iter().map(title)));
+        let mut table = Table::new("run", deciding.chain(last).chain(settings).chain(others.iter().map(title)));
         for run in &self.runs {
             let settings = keys.iter().map(|key| Cell::from(run.settings.get(*key).map_or_else(String::new, in_words)));
             let cell = |&(set, name): &(&str, &str)| {

@@ -98,8 +98,8 @@ fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str) -> Figure {
 /// Builds a table of the trials in a fold, beginning with the selected one.
 fn table(search: &SearchReport, fold: &FoldResult, keys: &[&String]) -> Html {
     let rungs = search.rungs.iter().map(|rung| format!("after {}", number::counted(rung.rounds, "round")));
-    let columns = ["trial".to_string(), "validation".to_string(), "rounds".to_string()].into_iter().chain(rungs);
-    let mut table = Table::new(columns.chain(keys.iter().map(|key| key.to_string())));
+    let columns = ["validation", "rounds"].map(str::to_string).into_iter().chain(rungs);
+    let mut table = Table::new("trial", columns.chain(keys.iter().map(|key| key.to_string())));
     for (at, trial) in fold.ranked_trials().into_iter().take(LISTED).enumerate() {
         let figures = [number::measure(trial.validation), number::count(trial.rounds)].into_iter();
         let rungs =

@@ -23,12 +23,12 @@ pub(crate) fn page(report: &StudyReport) -> String {
 pub(crate) fn page_of_several(reports: &[StudyReport]) -> String {
     let names: Vec<&str> = reports.iter().map(|report| report.study.as_str()).collect();
     let description = format!("The studies {}.", names.join(", "));
-    let mut table = Table::new(["study", "holds", "fails", "vacuous", "open", "of"]);
-    for report in reports {
+    let rows = reports.iter().map(|report| {
         let link = Html::text(&report.study).within("a", &[("href", &format!("#{}", report.study))]);
         let counts = Verdict::ALL.map(|verdict| number::count(report.findings.count(verdict)));
-        table.row(link, counts.map(Html::from).into_iter().chain([Html::text(&report.findings.about.subject)]));
-    }
+        (link, counts.map(Html::from).into_iter().chain([Html::text(&report.findings.about.subject)]))
+    });
+    let table = Table::new("study", ["holds", "fails", "vacuous", "open", "of"]).with(rows);
     let studies = reports.iter().map(|report| {
         let content = note(described(report)).then(sections(report, &format!("{}-", report.study)));
         section(&report.study, &report.study, content)
@@ -98,12 +98,10 @@ fn claims(claims: &[Claim]) -> Html {
 
 /// Builds a table of a study. A terminal shows five significant digits, and a page four decimals.
 pub(crate) fn study_table(shown: &crate::study::Table) -> Table {
-    let mut table = Table::new(shown.columns.iter().map(String::as_str));
-    for (name, values) in &shown.rows {
-        let cell = |value: f64| Cell::of(number::short(value), number::figure(value));
-        table.row(name.as_str(), values.iter().map(|value| value.map_or_else(|| measured(None), cell)));
-    }
-    table
+    let cell = |value: f64| Cell::of(number::short(value), number::figure(value));
+    let cell = move |value: &Option<f64>| value.map_or_else(|| measured(None), cell);
+    let (first, others) = shown.columns.split_first().expect("the column of names");
+    Table::new(first, others).with(shown.rows.iter().map(|(name, values)| (name, values.iter().map(cell))))
 }
 
 fn curves(shown: &Curves) -> Figure {

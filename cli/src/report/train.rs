@@ -100,15 +100,15 @@ fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Html> {
 /// Lists the members of an ensemble with the selection measure of each.
 fn members(report: &TrainReport) -> Html {
     let sets: Vec<String> = report.measures.iter().map(|(set, _)| format!("{set} {}", report.selection)).collect();
-    let head = ["member", "weight", "seed", "selected round", "rounds", "end"].map(str::to_string);
-    let mut table = Table::new(head.into_iter().chain(sets.iter().cloned()));
-    for member in &report.fit.members {
+    let head = ["weight", "seed", "selected round", "rounds", "end"].map(str::to_string);
+    let rows = report.fit.members.iter().map(|member| {
         let of_fit = [member.weight.to_string(), member.seed.to_string()].into_iter();
         let of_fit = of_fit.chain([member.best_round, member.rounds].map(number::count)).map(Cell::number);
-        let measured = sets.iter().map(|set| with_error(member.measures.get(set).copied(), None));
+        let measured = sets.iter().map(move |set| with_error(member.measures.get(set).copied(), None));
         let end = [Cell::from(in_words(member.stop))];
-        table.row(member.name.as_str(), of_fit.chain(end).chain(measured));
-    }
+        (member.name.as_str(), of_fit.chain(end).chain(measured))
+    });
+    let table = Table::new("member", head.into_iter().chain(sets.iter().cloned())).with(rows);
     section("members", "Members", table.html("members"))
 }
 
@@ -126,11 +126,10 @@ fn results(report: &TrainReport) -> Html {
 
 /// Builds a table with the measures of each set of queries; `first` is the title of the column with the sets.
 pub(crate) fn measures_table(report: &TrainReport, first: &str, names: &[&String]) -> Table {
-    let mut table = Table::new([first, "queries", "empty"].into_iter().chain(names.iter().map(|name| name.as_str())));
-    for (set, measures) in report.measures.iter() {
+    let rows = report.measures.iter().map(|(set, measures)| {
         let counts = [measures.queries, measures.empty_queries].map(|value| Cell::number(number::count(value)));
-        let values = names.iter().map(|name| named_measure(&measures.measures, &measures.standard_errors, name));
-        table.row(set, counts.into_iter().chain(values));
-    }
-    table
+        let values = names.iter().map(move |name| named_measure(&measures.measures, &measures.standard_errors, name));
+        (set, counts.into_iter().chain(values))
+    });
+    Table::new(first, ["queries", "empty"].into_iter().chain(names.iter().map(|name| name.as_str()))).with(rows)
 }

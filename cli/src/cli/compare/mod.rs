@@ -273,15 +273,14 @@ fn labels_that_fit(report: &ComparisonReport, per_query: bool) -> Vec<String> {
 /// difference.
 fn query_table(report: &ComparisonReport, of: &ComparedMeasure, labels: &[String]) -> Table {
     let difference = if let [first, second] = labels { Some(format!("{second} - {first}")) } else { None };
-    let header = [of.measure.to_string()].into_iter();
-    let mut table = Table::new(header.chain(labels.iter().cloned()).chain(difference));
-    for (q, query) in report.query_ids.iter().enumerate() {
+    let columns = labels.iter().cloned().chain(difference);
+    let rows = report.query_ids.iter().enumerate().map(|(q, query)| {
         let values: Vec<Option<f64>> = of.values.iter().map(|values| values[q]).collect();
         let difference =
             if let [Some(a), Some(b)] = values[..] { Some(Cell::number(number::difference(b - a))) } else { None };
-        table.row(query.as_str(), values.into_iter().map(measured).chain(difference));
-    }
-    table
+        (query, values.into_iter().map(measured).chain(difference))
+    });
+    Table::new(of.measure.to_string(), columns).with(rows)
 }
 
 /// Returns the complete comparison as JSON.

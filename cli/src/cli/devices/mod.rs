@@ -53,7 +53,7 @@ impl DevicesArgs {
     }
 
     fn list(&self, out: &mut dyn Write) -> Result {
-        let mut table = Table::new(["device", "state", "what"]);
+        let mut table = Table::new("device", ["state", "what"]);
         let default = device::default_name();
         for (name, summary, built) in backends() {
             let is_default = default.split(':').next() == Some(name);
@@ -71,7 +71,7 @@ impl DevicesArgs {
             let state = if is_default { format!("{state}, the default") } else { state };
             table.row(name, [state.as_str(), summary]);
         }
-        let mut sets = Table::new(["instructions", "state", "what"]);
+        let mut sets = Table::new("instructions", ["state", "what"]);
         for &set in Instructions::ALL {
             let (found, best) = (set.is_found(), set == Instructions::best());
             let state = match (found, best) {

@@ -117,20 +117,16 @@ pub(crate) fn mean_table(
     values: &[Vec<Option<f64>>],
 ) -> Table {
     let measures = report.measures.iter().map(|of| of.measure.to_string());
-    let mut table = Table::new([name.to_string()].into_iter().chain(measures));
-    for (at, label) in labels.iter().enumerate() {
-        table.row(label.as_str(), values.iter().map(|means| measured(means[at])));
-    }
-    table
+    let rows = labels.iter().enumerate();
+    let rows = rows.map(|(at, label)| (label, values.iter().map(move |means| measured(means[at]))));
+    Table::new(name, measures).with(rows)
 }
 
 /// Builds a table of the pairs of systems under one measure.
 pub(crate) fn pair_table(measure: Measure, pairs: &[Comparison], labels: &[String]) -> Table {
     let with_tukey = pairs.iter().any(|pair| pair.tukey.is_some());
-    let columns = [&measure.to_string(), "diff", "low", "high", "t", "random"].map(String::from).into_iter();
-    let columns = columns.chain(with_tukey.then(|| "tukey".to_string()));
-    let mut table = Table::new(columns.chain(["d", "win/tie/loss"].map(String::from)));
-    for of in pairs {
+    let columns = ["diff", "low", "high", "t", "random"].into_iter().chain(with_tukey.then_some("tukey"));
+    let rows = pairs.iter().map(|of| {
         let differences = [of.mean_difference, of.bootstrap.low, of.bootstrap.high].map(number::difference);
         let p_values = [of.t_test.p_value, of.randomization.p_value].into_iter();
         let p_values = p_values.chain(of.tukey.map(|tukey| tukey.p_value)).map(number::p_value);
@@ -139,9 +135,9 @@ pub(crate) fn pair_table(measure: Measure, pairs: &[Comparison], labels: &[Strin
         let cells = differences.into_iter().chain(p_values).map(Cell::number);
         let [first, second] = [of.first, of.second].map(|system| &labels[system]);
         let name = Cell::of(format!("{second} - {first}"), minus(first, second));
-        table.row(name, cells.chain([effect, Cell::number(counts)]));
-    }
-    table
+        (name, cells.chain([effect, Cell::number(counts)]))
+    });
+    Table::new(measure.to_string(), columns.chain(["d", "win/tie/loss"])).with(rows)
 }
 
 /// Names the difference of two systems.

@@ -69,13 +69,12 @@ pub(super) fn moved(report: &ComparisonReport, labels: &[String], rankings: &Ran
 
 fn table(names: [&str; 2], documents: &[Placed]) -> Html {
     let [first, second] = names.map(|name| format!("rank in {name}"));
-    let mut table = Table::new(["document", "label", &first, &second, "ideal"]);
-    for placed in documents {
+    let rows = documents.iter().map(|placed| {
         let [first, second] = placed.ranks.map(|rank| rank.map_or(number::measure(None), number::count));
         let label = number::figure(f64::from(placed.label));
-        table.row(placed.document.as_str(), [label, first, second, number::count(placed.ideal)]);
-    }
-    table.html("both rankings")
+        (placed.document.as_str(), [label, first, second, number::count(placed.ideal)])
+    });
+    Table::new("document", ["label", &first, &second, "ideal"]).with(rows).html("both rankings")
 }
 
 /// Returns the documents to show for a query, in the order in which the second system ranks them.

@@ -51,7 +51,7 @@ fn means(report: &ComparisonReport, labels: &[String]) -> Result<Html, Significa
     let has_files = labels != report.systems.as_slice();
     let columns = report.measures.iter().map(|of| of.measure.to_string());
     let files = has_files.then(|| "file".to_string());
-    let mut table = Table::new(["system".to_string()].into_iter().chain(columns).chain(files));
+    let mut table = Table::new("system", columns.chain(files));
     for (at, name) in report.systems.iter().enumerate() {
         let mut cells = Vec::new();
         for of in &report.measures {
