@@ -2,22 +2,15 @@
 //! training, in documents per second. `bench trees` measures the time and memory of boosted trees. `bench serving`
 //! measures the latency of one query.
 
-use std::io::Write;
-
-use burn::tensor::Device;
 use burn_rank::device;
-use burn_rank::json::Value;
 use burn_rank::loss::LossSpec;
 use burn_rank::op::Execution;
 use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
-use burn_rank::workbench::json::json;
 use burn_rank::workbench::op::SumPath;
 use clap::builder::TypedValueParser;
-use clap::{Args, Subcommand, value_parser};
 
-use super::{ExecutionArgs, Failure, Result, Work, during, input, open_device, start_threads};
+use super::*;
 use crate::bench::{LossBench, OpPath, ServingBench, TrainBench, TreesBench};
-use crate::page::Table;
 
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
@@ -83,14 +76,14 @@ impl BenchArgs {
     }
 
     fn measure(&self, out: &mut dyn Write) -> Result {
-        let (bench, timed, columns): (&str, &str, &[Column]) = match &self.command {
+        let (bench, subject, columns): (&str, &str, &[Column]) = match &self.command {
             None => ("losses", "loss", &LOSSES),
             Some(BenchCommand::Train(_)) => ("train", "scorer", &TRAIN),
             Some(BenchCommand::Serving(_)) => ("serving", "ranker", &SERVING),
             Some(BenchCommand::Trees { .. }) => ("trees", "loss", &TREES),
         };
-        let where_and_how = ["device", "path"];
-        let mut table = Table::new(timed, where_and_how.into_iter().chain(columns.iter().map(|(title, _)| *title)));
+        let setting = ["device", "path"];
+        let mut table = Table::new(subject, setting.into_iter().chain(columns.iter().map(|(title, _)| *title)));
         let named = (!self.devices.is_empty()).then_some(&self.devices);
         for name in named.unwrap_or(&vec![device::default_name()]) {
             let device = open_device(named.map(|_| name.as_str()))?;
@@ -118,7 +111,7 @@ impl BenchArgs {
                     writeln!(out, "{line}")?;
                 }
                 let figures = columns.iter().map(|(_, cell)| cell(&line));
-                table.row(words(&line, timed), where_and_how.map(|key| words(&line, key)).into_iter().chain(figures));
+                table.row(words(&line, subject), setting.map(|key| words(&line, key)).into_iter().chain(figures));
             }
         }
         if self.json {

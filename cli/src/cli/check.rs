@@ -1,17 +1,10 @@
 //! `burn-rank check` looks for faults in data.
 
-use std::io::Write;
-use std::path::PathBuf;
-
-use burn_rank::data::{DataError, RankingDataset, folds};
+use burn_rank::data::{DataError, folds};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::check::{Check, ISTELLA_MISSING, Kind, Level, Report, SetReport};
-use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::{counted, harmless};
-use clap::Args;
 
-use super::{Failure, Result, during, files, input};
-use crate::page::{Table, indented, wrapped};
+use super::*;
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]

@@ -1,20 +1,12 @@
 //! `burn-rank clicks` generates click sessions on logged rankings, with inverse propensities as weights, and the
 //! positions of the documents.
 
-use std::io::Write;
-use std::path::PathBuf;
-
 use burn_rank::data::columnar::Format;
 use burn_rank::data::trec::read_run_scores_from;
-use burn_rank::data::{ClickModel, Clicks, RankingDataset};
-use burn_rank::measure::Convention;
-use burn_rank::workbench::json::json;
+use burn_rank::data::{ClickModel, Clicks};
 use burn_rank::workbench::separator_of_name;
-use burn_rank::workbench::text::is_standard_stream;
-use clap::Args;
 
-use super::files::{self, Outputs};
-use super::{Result, bail, during, input};
+use super::*;
 
 /// Arguments of `clicks`.
 #[derive(Debug, Args)]

@@ -2,20 +2,14 @@
 
 use std::borrow::Borrow;
 use std::fmt::Display;
-use std::io::Write;
-use std::path::{Path, PathBuf};
 
-use burn::tensor::Device;
 use burn_rank::data::columnar::Format;
-use burn_rank::ranker::{ExportFormat, Ranker};
+use burn_rank::ranker::ExportFormat;
 use burn_rank::workbench::ranker::{EXPORTS, ExportEntry};
-use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
-use burn_rank::workbench::{FileKind, separator_of_name};
-use clap::Args;
+use burn_rank::workbench::separator_of_name;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-use super::{Failure, Result, bail, ensure, files, input, terminal};
-use crate::experiment::RANKER;
+use super::*;
 
 /// Arguments of `convert`.
 #[derive(Debug, Args)]

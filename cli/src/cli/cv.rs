@@ -1,30 +1,19 @@
 //! `burn-rank cv CONFIG` cross-validates, with a fit for each fold, setting and seed, and prints one table.
 
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use burn_rank::json::Value;
 use burn_rank::learner::StopReason;
 use burn_rank::ranker::Estimate;
 use burn_rank::workbench::distributed::ProcessGroup;
-use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::{counted, harmless};
-use clap::Args;
 
-use super::input::not_over;
 use super::progress::Fits;
-use super::{
-    Failure, FolderArgs, Opened, Result, Rounds, RunArgs, bail, during, interrupt_on_signal, read_report, terminal,
-    together, written_to,
-};
+use super::*;
 use crate::experiment::{
-    Chosen, Claim, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination, Experiment,
-    ExperimentError, FinishedRun, FoldResult, Identity, KEPT, Keep, Measures, OutputError, OutputFolder, PAGE, Part,
-    PartDone, Place, PlannedFits, REPORT, Report, RunKind, RunRecord, TrainRun, add_page, agree, format_of, json_bytes,
+    Chosen, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination, ExperimentError,
+    FinishedRun, FoldResult, KEPT, Keep, Measures, OutputError, Part, PartDone, PlannedFits, Report, RunRecord,
+    TrainRun, add_page, agree, format_of, json_bytes,
 };
-use crate::page::{Cell, Table, indented, measured, wrapped};
 use crate::report::write_reports;
 
 /// Which fits this process runs.

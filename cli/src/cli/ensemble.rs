@@ -1,19 +1,12 @@
 //! `burn-rank ensemble` joins rankers to one, whose score is the weighted mean of their standardized scores.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
 
-use burn::tensor::Device;
-use burn_rank::measure::{Convention, Measure, evaluate};
-use burn_rank::ranker::{Member, Members, Metadata, Ranker};
-use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::{counted, harmless};
-use clap::{Args, ValueEnum};
+use burn_rank::measure::evaluate;
+use burn_rank::ranker::{Member, Members, Metadata};
 
-use super::{Result, Scored, bail, during, files, input};
-use crate::experiment::{CARD, Claim, Identity, OutputFolder, Place, RANKER, RunKind};
-use crate::page::Table;
+use super::*;
+use crate::experiment::CARD;
 
 /// Arguments of `ensemble`.
 #[derive(Debug, Args)]

@@ -4,23 +4,15 @@
 //! trec_eval. Evaluations, also of single queries, are printed as tables, as lines in the format of trec_eval, or as
 //! JSON.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
 use burn_rank::data::trec::Run;
-use burn_rank::json::{Map, Value};
+use burn_rank::measure::evaluate;
 use burn_rank::measure::trec_eval::{TrecEvaluator, TrecMeasure};
-use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues, evaluate};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::check_field;
-use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::{counted, did_you_mean, harmless, nearest};
 use burn_rank::workbench::trec_eval::{TrecReport, documents};
-use clap::{Args, ValueEnum};
 
-use super::{Failure, JudgingArgs, Judgments, Result, bail, during, input, terminal};
+use super::*;
 use crate::experiment::{ExtremeQueries, RankedQuery};
-use crate::page::{Table, measured};
 use crate::report::ranking_table;
 
 const MEASURES: &str = "ndcg@1,ndcg@5,ndcg@10,map,mrr";

@@ -1,14 +1,10 @@
 //! `burn-rank help` prints the help of a command, or the keys of configuration files. The keys come from the pages in
 //! `docs/reference/configuration`.
 
-use std::io::Write;
-
-use burn_rank::workbench::text::{did_you_mean, nearest};
 use burn_rank::workbench::{CONFIGURATION, names_here};
-use clap::{Args, Command};
+use clap::Command;
 
-use super::{Result, bail, manual};
-use crate::page::{indented, wrapped};
+use super::*;
 
 const ABOUT_CONFIG: &str = "\
 Configuration files:

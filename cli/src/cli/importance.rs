@@ -1,20 +1,13 @@
 //! `burn-rank importance` shows how much a measure drops when the values of a feature are shuffled.
 
-use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
-use burn_rank::measure::Measure;
 use burn_rank::measure::significance::{ComparisonConfig, bootstrap};
-use burn_rank::ranker::{PermutationImportance, Ranker};
-use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::counted;
-use clap::Args;
+use burn_rank::ranker::PermutationImportance;
 use serde::Serialize;
 
-use super::{Result, Work, input};
+use super::*;
 use crate::experiment::linear_weights;
-use crate::page::Table;
 
 /// Arguments of `importance`.
 #[derive(Debug, Args)]

@@ -2,21 +2,14 @@
 
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 
 use burn_rank::data::folds;
-use burn_rank::json::Value;
 use burn_rank::workbench::check::no_feature_varies;
-use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
-use clap::Args;
 
 use super::check::{Set, read, sets};
-use super::{Failure, Result, bail, files, input, terminal};
+use super::*;
+use crate::experiment::ConfigError;
 use crate::experiment::proposal::{self, Choice, Labels, Seen, Source};
-use crate::experiment::{ConfigError, Document, Experiment};
-use crate::page::indented;
 
 /// Arguments of `init`.
 #[derive(Debug, Args)]

@@ -1,18 +1,13 @@
 //! `burn-rank loss NAME` computes the value, loss and gradient of a loss function on lists given as JSON lines.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
-use burn::tensor::{DType, Device};
+use burn::tensor::DType;
 use burn_rank::data::letor::ReadOptions;
-use burn_rank::json::{Value, from_value};
+use burn_rank::json::from_value;
 use burn_rank::loss::{Explained, LossSpec, RankingLoss, explain_taught};
-use burn_rank::workbench::json::json;
-use burn_rank::workbench::{self, FileKind, Source, registry};
-use clap::{Args, ValueEnum};
+use burn_rank::workbench::{self, Source, registry};
 use serde::Deserialize;
 
-use super::{ExecutionArgs, Failure, Result, bail, ensure, input, open_device};
+use super::*;
 
 /// Arguments of `loss`.
 #[derive(Debug, Args)]

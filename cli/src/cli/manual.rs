@@ -1,17 +1,11 @@
 //! Generates the output of `burn-rank completions` and `burn-rank man` from the definitions behind `--help`.
 
-use std::io::{self, Write};
-use std::path::PathBuf;
-
-use burn_rank::workbench::text::{did_you_mean, nearest};
-use clap::{Args, Command};
+use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use super::failure::EXIT_CODES;
-use super::{Failure, Result};
-use crate::experiment::OutputFolder;
+use super::*;
 
 const NAME: &str = "burn-rank";
 

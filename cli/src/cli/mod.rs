@@ -34,23 +34,41 @@ mod terminal;
 mod train;
 
 use std::ffi::OsString;
-use std::io::Write;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser};
+use failure::EXIT_CODES;
 
-use failure::{EXIT_CODES, bail, ensure};
 pub use failure::{Failure, Result};
 pub use input::not_over;
-use judged::{JudgingArgs, Judgments};
 pub use process::interrupt_on_signal;
-use process::together;
 pub use progress::Work;
+pub use run_args::{start_threads, written_to};
+pub use terminal::say;
+
+// Imports for the commands, which take them with `use super::*`.
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use burn_rank::data::RankingDataset;
+use burn_rank::json::{Map, Value};
+use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
+use burn_rank::ranker::Ranker;
+use burn_rank::workbench::FileKind;
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::{counted, did_you_mean, harmless, is_standard_stream, nearest, shown};
+use clap::{Args, Subcommand, ValueEnum, value_parser};
+use failure::{bail, ensure};
+use files::Outputs;
+use judged::{JudgingArgs, Judgments};
+use process::together;
 use progress::{Rounds, during};
 use report::read_report;
 use run_args::{ExecutionArgs, FolderArgs, Opened, RunArgs, open_device};
-pub use run_args::{start_threads, written_to};
 use scored::{Common, Loaded, Scored};
-pub use terminal::say;
+
+use crate::experiment::{Claim, Document, Experiment, Identity, OutputFolder, PAGE, Place, RANKER, REPORT, RunKind};
+use crate::page::{Cell, Table, indented, measured, wrapped};
 
 /// The commands that a new user runs first.
 const FIRST_STEPS: &str = include_str!("texts/first_steps.txt").trim_ascii_end();

@@ -1,20 +1,11 @@
 //! `burn-rank models` lists losses, learners and measures, and describes a saved ranker.
 
-use std::io::Write;
-use std::path::PathBuf;
-
-use burn::tensor::Device;
-use burn_rank::json::{Map, Value};
 use burn_rank::loss::{MeasureName, RelaxationName};
-use burn_rank::measure::Convention;
-use burn_rank::workbench::json::json;
 use burn_rank::workbench::registry::{LEARNERS, LOSSES};
 use burn_rank::workbench::{Cell, CellCost, FAMILIES};
-use clap::{Args, Subcommand};
 
-use super::{Result, files, input};
+use super::*;
 use crate::experiment::linear_weights;
-use crate::page::{Table, indented};
 
 /// Advice, for each type of learner, on the first loss to try.
 const START: &str = include_str!("texts/losses_to_start_with.txt").trim_ascii_end();

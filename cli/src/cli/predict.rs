@@ -1,16 +1,9 @@
 //! `burn-rank predict` scores documents and writes one score per line, or a TREC run.
 
-use std::io::{self, Write};
-use std::path::PathBuf;
-
-use burn_rank::data::RankingDataset;
 use burn_rank::data::trec::{check_names, check_tag, write_qrels, write_run};
-use burn_rank::ranker::{Contributions, Model, Ranker, RankerError};
-use burn_rank::workbench::text::{harmless, is_standard_stream};
-use clap::Args;
+use burn_rank::ranker::{Contributions, Model, RankerError};
 
-use super::files::{self, Outputs};
-use super::{Failure, Result, bail, during, input};
+use super::*;
 
 /// Arguments of `predict`.
 #[derive(Debug, Args)]

@@ -2,22 +2,12 @@
 //! runs.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 
-use burn_rank::json::Value;
-use burn_rank::measure::Measure;
-use burn_rank::workbench::atomic_file;
-use burn_rank::workbench::text::{did_you_mean, harmless, is_standard_stream, nearest, shown};
-use clap::Args;
 use serde::de::DeserializeOwned;
 
 use super::failure::one_line;
-use super::{Failure, Result, bail, input};
-use crate::experiment::{
-    OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, is_run, put_right, write_page,
-};
-use crate::page::indented;
+use super::*;
+use crate::experiment::{RECORD, RUN_FILES, Report, RunRecord, is_run, put_right, write_page};
 use crate::report::{FinishedRun, Runs, in_words, page, runs_page};
 
 /// The largest width of a printed line, in characters.
@@ -148,8 +138,7 @@ fn page_of_run(run: &Path, to: Option<PathBuf>, out: &mut dyn Write) -> Result {
 /// Writes a page to a file, which must not be one of the files of a run.
 fn write_to(path: &Path, page: &str, of_runs: &[PathBuf]) -> Result {
     input::not_over("--out", path, of_runs, "is a file of the run")?;
-    let written = atomic_file::write(path, page.as_bytes());
-    Ok(written.map_err(|source| OutputError::Unwritable { path: path.into(), source })?)
+    files::write(path, |file| file.write_all(page.as_bytes()))
 }
 
 /// Returns the files of a run, except its page.

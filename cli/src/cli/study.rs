@@ -1,20 +1,7 @@
 //! `burn-rank study NAME` checks the theorems of a paper on rankings.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-
-use burn_rank::data::RankingDataset;
-use burn_rank::json::Value;
-use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::{counted, harmless};
-use clap::Args;
-
-use super::{Common, Result, Scored, Work, bail, input, written_to};
-use crate::experiment::{
-    Claim, Document, Experiment, Identity, JOBS, KeptRun, OutputFolder, Place, REPORT, RunKind, STUDY, json_bytes,
-    put_right,
-};
-use crate::page::{Table, indented, wrapped};
+use super::*;
+use crate::experiment::{JOBS, KeptRun, STUDY, json_bytes, put_right};
 use crate::report::{studies_page, study_page, study_table};
 use crate::study::{Material, Over, Runs, STUDIES, Source, StudyEntry, StudyReport, Subject, find};
 

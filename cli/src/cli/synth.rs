@@ -1,19 +1,15 @@
 //! `burn-rank synth` generates data in the shape of MSLR-WEB, as LETOR text or as a table.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
 use burn_rank::data::columnar::Format;
 use burn_rank::data::{DataError, SynthConfig};
 use burn_rank::workbench::folds::part_number;
 use burn_rank::workbench::synth::write_telling;
-use burn_rank::workbench::text::is_standard_stream;
 use burn_rank::workbench::{HiddenScorer, separator_of_name};
-use clap::Args;
 
-use super::{Result, Work, bail, ensure, files, input};
-use crate::experiment::OutputFolder;
+use super::*;
 
 /// Arguments of `synth`.
 #[derive(Debug, Args)]

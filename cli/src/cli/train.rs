@@ -1,25 +1,15 @@
 //! `burn-rank train CONFIG` runs one fit, and writes its ranker, log and report.
 
-use std::io::Write;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use burn_rank::learner::{Progress, StopReason};
 use burn_rank::workbench::distributed::ProcessGroup;
-use burn_rank::workbench::json::json;
 use burn_rank::workbench::learner::in_words;
-use burn_rank::workbench::text::{counted, harmless};
-use clap::Args;
 
-use super::{
-    Failure, FolderArgs, Opened, Result, Rounds, RunArgs, interrupt_on_signal, start_threads, terminal, together,
-    written_to,
-};
+use super::*;
 use crate::experiment::{
-    Destination, Experiment, ExperimentConfig, FinishedRun, Measures, MemberReport, PAGE, SetMeasures, TrainReport,
-    TrainRun,
+    Destination, ExperimentConfig, FinishedRun, Measures, MemberReport, SetMeasures, TrainReport, TrainRun,
 };
-use crate::page::wrapped;
 use crate::report::{measures_table, write_reports};
 
 /// Arguments of `train`.

@@ -5,26 +5,16 @@
 mod systems;
 
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
-use std::path::PathBuf;
 
-use burn_rank::data::RankingDataset;
-use burn_rank::json::{Map, Value};
-use burn_rank::measure::Evaluation;
 use burn_rank::measure::significance::{Comparison, ComparisonConfig};
 use burn_rank::workbench::dataset::document_name;
-use burn_rank::workbench::json::json;
 use burn_rank::workbench::significance::compare_all_telling;
-use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
 use burn_rank::workbench::trec_eval::TrecDocuments;
-use clap::{Args, value_parser};
 
-use super::files::{self, Outputs};
 use super::report::files_of;
-use super::{JudgingArgs, Result, Work, input};
+use super::*;
 use crate::experiment::put_right;
 use crate::number;
-use crate::page::{Cell, Table, indented, measured};
 use crate::report::{
     ComparedMeasure, ComparisonReport, ScoredDocument, comparison_page, forest_svg, labels, latex_table, letter,
     mean_table, pair_table,

@@ -1,17 +1,10 @@
 //! Measures several systems on the same queries, or reads the measures in the reports of finished `train` and `cv`
 //! runs.
 
-use std::path::{Path, PathBuf};
-
 use burn_rank::data::trec::Run;
-use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues, mean};
-use burn_rank::ranker::Ranker;
-use burn_rank::workbench::FileKind;
-use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::is_standard_stream;
+use burn_rank::measure::mean;
 
-use super::{CompareArgs, SystemRankings, Systems};
-use crate::cli::{Common, Judgments, Loaded, Result, Scored, bail, ensure, input, read_report};
+use super::*;
 use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
 
 /// The measures that are compared if none are asked for.

@@ -5,27 +5,20 @@
 //! object.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use burn_rank::json::Value;
 use burn_rank::learner::Interrupt;
-use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::hexadecimal;
-use clap::Args;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::cli::{
-    Failure, FolderArgs, Opened, Result, RunArgs, Work, bail, ensure, input, interrupt_on_signal, start_threads,
-    terminal, written_to,
-};
+use crate::cli::*;
 use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, Trial, precision};
-use crate::experiment::{DEVICES, Document, Experiment, ExperimentConfig, Identity, OutputFolder, RunKind, Sets};
+use crate::experiment::{DEVICES, ExperimentConfig, Sets};
 use crate::report::{devices_page, devices_text};
 
 /// The files with the table of a device comparison and with its HTML page.

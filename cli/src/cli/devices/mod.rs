@@ -3,21 +3,13 @@
 
 mod compare;
 
-use std::io::Write;
-use std::path::PathBuf;
-
 use burn_rank::device;
 use burn_rank::op::Instructions;
 use burn_rank::workbench::backends;
-use burn_rank::workbench::json::json;
-use burn_rank::workbench::text::shown;
-use clap::{Args, Subcommand};
 
 use self::compare::{PAGE, TABLE, read};
-use crate::cli::{Result, bail, files, open_device};
+use crate::cli::*;
 use crate::device_comparison::DeviceComparison;
-use crate::experiment::OutputFolder;
-use crate::page::Table;
 use crate::report::{devices_page, devices_text};
 
 /// Arguments of `devices`.
