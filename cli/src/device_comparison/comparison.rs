@@ -1,18 +1,10 @@
 //! The table that compares devices: it has a row for each device, and compares each row with the first.
 
-use std::collections::BTreeMap;
-
-use burn_rank::json::Value;
 use burn_rank::measure::significance::SignificanceError;
-use burn_rank::workbench::ranker::Versions;
 use burn_rank::workbench::significance::{Equivalence, EquivalenceVerdict, equivalence, mean, standard_error};
-use serde::{Deserialize, Serialize};
 
-use super::step_cost::StepCost;
-use super::trial::{FirstBatchError, PeakBytes, Trial};
-use super::{DeviceSetting, Result};
-use crate::experiment::ExperimentError;
-use crate::number::median;
+use super::trial::{FirstBatchError, PeakBytes, larger};
+use super::*;
 
 /// The largest accepted relative errors of the loss and the gradient on the first batch, in 32-bit and in 16-bit
 /// precision.
@@ -138,7 +130,7 @@ impl DeviceComparison {
             versions: first.versions.clone(),
             devices: runs.into_iter().map(DeviceRow::new).collect(),
         };
-        comparison.judge()?;
+        comparison.judge(margin)?;
         Ok(Some(comparison))
     }
 
@@ -181,26 +173,21 @@ impl DeviceComparison {
                 }
             }
         }
-        merged.judge().map_err(|error| ExperimentError::Input(error.to_string()))?;
+        merged.judge(merged.margin).map_err(|error| ExperimentError::Input(error.to_string()))?;
         Ok(merged)
     }
 
-    /// Tests all devices again by another margin.
+    /// Tests, for every device, whether its rankers are equivalent to those from the first device up to this margin.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn judge_by(&mut self, margin: f64) -> Result<(), SignificanceError> {
+    pub fn judge(&mut self, margin: f64) -> Result<(), SignificanceError> {
         self.margin = margin;
-        self.judge()
-    }
-
-    /// Tests, for every device, whether its rankers are equivalent to those from the first device.
-    fn judge(&mut self) -> Result<(), SignificanceError> {
         let Some((first, others)) = self.devices.split_first_mut() else { return Ok(()) };
         first.equivalence = None;
         for row in others {
             let are_fitted = first.failure.is_none() && row.failure.is_none();
-            row.equivalence = are_fitted.then(|| equivalent(&first.trials, row, self.margin)).transpose()?;
+            row.equivalence = are_fitted.then(|| equivalent(&first.trials, row, margin)).transpose()?;
         }
         Ok(())
     }
@@ -244,8 +231,7 @@ impl DeviceRow {
             |value: fn(&Trial) -> Option<f64>| median(&mut trials.iter().filter_map(value).collect::<Vec<f64>>());
         let bytes = |value: fn(&PeakBytes) -> Option<u64>| trials.iter().filter_map(|of| value(&of.peak_bytes)).max();
         let error = |value: fn(&FirstBatchError) -> f64| {
-            let errors = trials.iter().filter_map(|trial| Some(value(&trial.error?)));
-            errors.reduce(|most, error| if most.is_nan() || error.is_nan() { f64::NAN } else { most.max(error) })
+            trials.iter().filter_map(|trial| Some(value(&trial.error?))).reduce(larger)
         };
         let error = error(|of| of.loss).zip(error(|of| of.gradient));
         Self {

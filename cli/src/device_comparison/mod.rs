@@ -25,9 +25,17 @@ use burn_rank::op::Instructions;
 use burn_rank::workbench::learner::precision_name;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 use burn_rank::workbench::{backends, not_built};
+
+// Imports for the files of this folder, which take them with `use super::*`.
+use std::collections::BTreeMap;
+
+use burn::tensor::Device;
+use burn_rank::json::Value;
+use burn_rank::workbench::ranker::Versions;
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::ExperimentError;
+use crate::experiment::{Experiment, ExperimentError, FitOptions, Split, fit_in_place};
+use crate::number::median;
 
 /// The result of a measurement.
 type Result<T, E = ExperimentError> = std::result::Result<T, E>;

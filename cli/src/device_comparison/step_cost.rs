@@ -1,19 +1,14 @@
 //! The cost of a training step on one device: reads, kernel launches and times, and the speed for several batch sizes.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use burn::tensor::Device;
-use burn_rank::json::Value;
 use burn_rank::learner::{Progress, Round};
 use burn_rank::workbench::learner::{device_reads, device_sent};
-use serde::{Deserialize, Serialize};
 
-use super::Result;
-use crate::experiment::{Document, Experiment, FitOptions, Split, fit_in_place};
-use crate::number::median;
+use super::*;
+use crate::experiment::Document;
 
 /// The measurements of training steps on one device. `None` stands for a value that was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

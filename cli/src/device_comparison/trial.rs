@@ -4,26 +4,23 @@
 //! not show whether a kernel is wrong or only rounds differently. The error of a loss and its gradient on one batch
 //! with given scores, compared with the double-precision results on the CPU, distinguishes wrong kernels from rounding.
 
-use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use burn::nn::loss::Reduction;
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Tensor, TensorData};
 use burn_rank::data::{Normalizer, RankingBatch, RankingDataset};
 use burn_rank::learner::LearnerError;
 use burn_rank::ranker::Ranker;
 use burn_rank::workbench::op::with_tensor_path;
-use burn_rank::workbench::ranker::Versions;
 use burn_rank::workbench::text::hexadecimal;
 use burn_rank::workbench::{host, memory, normalizer};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Deserializer;
 use sha2::{Digest, Sha256};
 
-use super::Result;
 use super::step_cost::{Clock, TrialSeconds};
-use crate::experiment::{Experiment, ExperimentConfig, FitOptions, RunRecord, Split, fit_in_place};
-use crate::number::median;
+use super::*;
+use crate::experiment::{ExperimentConfig, RunRecord};
 
 /// Scoring is repeated until this time has passed, or until this number of repetitions is reached.
 const SCORING: (Duration, usize) = (Duration::from_millis(300), 50);
@@ -214,14 +211,14 @@ impl FirstBatchError {
     }
 }
 
+/// Returns the larger number, or NaN if one of the two is NaN.
+pub(super) fn larger(one: f64, other: f64) -> f64 {
+    if one.is_nan() || other.is_nan() { f64::NAN } else { one.max(other) }
+}
+
 /// Returns the largest difference between the values, divided by the largest component of `exact` unless that is 0.
 fn relative(exact: &[f64], found: &[f64]) -> f64 {
-    let largest = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold(
-            0.0,
-            |most: f64, value| if most.is_nan() || value.is_nan() { f64::NAN } else { most.max(value.abs()) },
-        )
-    };
+    let largest = |values: &mut dyn Iterator<Item = f64>| values.map(f64::abs).fold(0.0, larger);
     let size = largest(&mut exact.iter().copied());
     let error = largest(&mut exact.iter().zip(found).map(|(exact, found)| found - exact));
     if size > 0.0 { error / size } else { error }

@@ -1,10 +1,9 @@
 //! The HTML page about a cross-validation.
 
-use burn_rank::json::Value;
 use burn_rank::learner::Importance;
 
 use super::*;
-use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, FoldResult, Measures, RunRecord, Standing};
+use crate::experiment::{FoldDetails, Standing};
 
 pub(super) fn page(report: &CrossValidationReport, record: Option<&RunRecord>) -> String {
     let result = &report.result;

@@ -1,11 +1,8 @@
 //! Learning curves show, round by round, the learner's objective, and the exact measure next to its surrogate.
 
-use burn_rank::json::Value;
 use burn_rank::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
-use burn_rank::measure::{Convention, Measure};
 
 use super::*;
-use crate::experiment::FitReport;
 
 /// The properties that the curves of all fits in a report share.
 pub(super) struct Curves<'a> {

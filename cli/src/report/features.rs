@@ -4,10 +4,9 @@
 
 use burn_rank::learner::{Importance, PositionFactor};
 use burn_rank::workbench::missing_name;
-use burn_rank::workbench::text::shortened;
 
 use super::*;
-use crate::experiment::{FitReport, PartialDependence};
+use crate::experiment::PartialDependence;
 
 /// The number of features that the plot shows.
 const DRAWN: usize = 20;

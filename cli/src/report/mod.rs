@@ -28,12 +28,20 @@ pub(crate) use self::study::{page as study_page, page_of_several as studies_page
 pub(crate) use self::train::measures_table;
 
 // Imports for the parts of pages, which take them with `use super::*`.
+use burn_rank::json::Value;
+use burn_rank::measure::{Convention, Measure};
+use burn_rank::workbench::mean_of;
+use burn_rank::workbench::text::shortened;
+
 use self::about::{
     conclusion, configuration, convention_in_words, cost, description, fact, in_a_sentence, named_measure, normalized,
     provenance, round_word, titled,
 };
 use self::curves::Curves;
-use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};
+use crate::experiment::{
+    CrossValidationReport, FitReport, FoldResult, Measures, OutputError, OutputFolder, PAGE, PerQuery, RECORD, REPORT,
+    Report, RunRecord, TrainReport,
+};
 use crate::number;
 use crate::page::{Cell, Figure, Html, Table, details, element, figures, measured, note, section, with_error};
 use crate::plot::{Dot, Ink, Line, Lines, Row, Rows};

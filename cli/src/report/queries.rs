@@ -1,11 +1,8 @@
 //! The sections on single queries: how the selection measure is distributed over them, and how the documents of the
 //! worst and the best ones are ranked.
 
-use burn_rank::measure::{Convention, Measure};
-use burn_rank::workbench::mean_of;
-
 use super::*;
-use crate::experiment::{ExtremeQueries, PerQuery, RankedQuery};
+use crate::experiment::{ExtremeQueries, RankedQuery};
 use crate::plot::Bars;
 
 /// The number of queries listed by name, which are those with the lowest values.

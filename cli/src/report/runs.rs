@@ -3,15 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use burn_rank::json::{Map, Value};
+use burn_rank::json::Map;
 use burn_rank::measure::significance::{ComparisonConfig, compare};
-use burn_rank::measure::{Convention, Measure};
-use burn_rank::workbench::mean_of;
 use burn_rank::workbench::text::{counted, shown};
 use serde::Serialize;
 
 use super::*;
-use crate::experiment::{CrossValidationReport, Measures, PerQuery, Report, RunRecord, TrainReport};
 
 /// The samples of each test. There are as many tests as runs, so they draw fewer than `compare` does.
 const RESAMPLES: usize = 10_000;

@@ -1,9 +1,7 @@
 //! The section on a search: plots of the selection measure over each key and over the rungs, and tables of trials.
 
-use burn_rank::json::Value;
-
 use super::*;
-use crate::experiment::{CrossValidationReport, FoldResult, Rung, SearchReport, Trial};
+use crate::experiment::{Rung, SearchReport, Trial};
 use crate::plot::{Point, Scale, Scatter};
 
 /// The maximum number of trials in the table for a fold.

@@ -3,7 +3,7 @@
 use burn_rank::workbench::learner::in_words;
 
 use super::*;
-use crate::experiment::{RunRecord, SetMeasures, TrainReport};
+use crate::experiment::SetMeasures;
 
 pub(super) fn page(report: &TrainReport, record: Option<&RunRecord>) -> String {
     let curves =

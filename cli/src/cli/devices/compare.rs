@@ -89,7 +89,7 @@ impl CompareArgs {
         };
         // The margin decides on no fit.
         if is_new || comparison.margin != self.margin {
-            comparison.judge_by(self.margin)?;
+            comparison.judge(self.margin)?;
             folder.write_json(TABLE, &comparison)?;
             folder.write(PAGE, devices_page(&comparison).as_bytes())?;
             folder.finish()?;

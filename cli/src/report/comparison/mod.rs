@@ -5,9 +5,8 @@ mod moved;
 mod page;
 mod verdict;
 
+use burn_rank::measure::mean;
 use burn_rank::measure::significance::{Comparison, ComparisonConfig};
-use burn_rank::measure::{Convention, Measure, mean};
-use burn_rank::workbench::mean_of;
 
 use super::*;
 

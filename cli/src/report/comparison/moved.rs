@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use burn_rank::measure::significance::Comparison;
-use burn_rank::workbench::text::shortened;
-
 use super::*;
 use crate::experiment::LONGEST_IDENTIFIER;
 
