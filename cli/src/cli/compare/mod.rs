@@ -70,8 +70,7 @@ pub struct CompareArgs {
 
 impl CompareArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
-        let config =
-            ComparisonConfig { resamples: self.resamples as usize, confidence: self.confidence, seed: self.seed };
+        let config = self.config();
         config.check()?;
         self.files.iter().try_for_each(|path| put_right(path))?;
         let outputs = [("--html", &self.html), ("--latex", &self.latex), ("--svg", &self.svg)];
@@ -83,20 +82,16 @@ impl CompareArgs {
             input::not_beside_json(self.json, option, path)?;
             of_command.add(option, path)?;
         }
-        let systems = self.scoring.execution.scope(|| self.systems())?;
-        let (measures, count) = (systems.evaluations[0].means.len(), systems.evaluations.len());
-        let work = Work::of("resamples", measures * (count * (count - 1) / 2) * 2 * config.resamples);
-        let tell = |samples| work.more(samples);
-        let pairs = (0..measures).map(|measure| {
-            let values = systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure].as_slice());
-            compare_all_telling(&values.collect::<Vec<_>>(), &config, &tell)
-        });
-        let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+        let (mut report, rankings) = self.scoring.execution.scope(|| self.measured())?;
+        let count = report.systems.len();
+        let work = Work::of("resamples", report.measures.len() * (count * (count - 1) / 2) * 2 * config.resamples);
+        for of in &mut report.measures {
+            let values: Vec<_> = of.values.iter().map(Vec::as_slice).collect();
+            of.pairs = compare_all_telling(&values, &config, &|samples| work.more(samples))?;
+        }
         drop(work);
-        let report = report(&systems, pairs, config);
         let (mut written, mut pending, mut shown) = (Vec::new(), Vec::new(), None);
-        let rankings =
-            |query: usize, system: usize| systems.rankings.as_ref()?.of(query, &systems.queries[query], system);
+        let rankings = |query: usize, system: usize| rankings.as_ref()?.of(query, &report.query_ids[query], system);
         for (option, path) in outputs {
             let text = match option {
                 "--html" => comparison_page(&report, &rankings)?,
@@ -123,23 +118,36 @@ impl CompareArgs {
         }
         Ok(())
     }
+
+    fn config(&self) -> ComparisonConfig {
+        ComparisonConfig { resamples: self.resamples as usize, confidence: self.confidence, seed: self.seed }
+    }
+
+    /// Puts the values of the systems together. `names` has the file of each system, followed by the tag of a TREC run.
+    /// All evaluations cover these queries in this order.
+    fn report(&self, names: Vec<String>, query_ids: Vec<String>, evaluations: &[Evaluation]) -> ComparisonReport {
+        let first = &evaluations[0];
+        let compared = |(at, (measure, _)): (usize, &(Measure, f64))| ComparedMeasure {
+            measure: *measure,
+            values: evaluations.iter().map(|evaluation| evaluation.per_query[at].clone()).collect(),
+            pairs: Vec::new(),
+        };
+        ComparisonReport {
+            convention: first.convention.clone(),
+            queries: first.queries,
+            empty_queries: first.empty_queries,
+            systems: names,
+            query_ids,
+            folds: Vec::new(),
+            set: "",
+            measures: first.means.iter().enumerate().map(compared).collect(),
+            config: self.config(),
+        }
+    }
 }
 
-/// The measures of two or more systems.
-struct Systems {
-    /// The name of each system: its file name, followed by the tag if it is a TREC run.
-    names: Vec<String>,
-    /// Name of each query.
-    queries: Vec<String>,
-    /// One evaluation per system; all cover the same queries in the same order.
-    evaluations: Vec<Evaluation>,
-    /// The number of queries in each fold, for runs that were tested on folds.
-    folds: Vec<usize>,
-    /// The set of queries that also chose the runs, `training` or `validation`; otherwise empty.
-    set: &'static str,
-    /// The rankings of the systems, if they are known and shown.
-    rankings: Option<SystemRankings>,
-}
+/// The report on the systems, whose tests follow, and the rankings of the systems, if they are known and shown.
+type Measured = (ComparisonReport, Option<SystemRankings>);
 
 /// The documents of the compared queries, with the score of every system for each document.
 enum SystemRankings {
@@ -177,27 +185,6 @@ impl SystemRankings {
                 Some(documents.map(|((&score, &label), document)| ScoredDocument { document, label, score }).collect())
             }
         }
-    }
-}
-
-/// Puts the values of the systems together with the tests of all pairs, given as `pairs[measure]`.
-fn report(systems: &Systems, pairs: Vec<Vec<Comparison>>, config: ComparisonConfig) -> ComparisonReport {
-    let first = &systems.evaluations[0];
-    let compared = |(at, pairs): (usize, Vec<Comparison>)| ComparedMeasure {
-        measure: first.means[at].0,
-        values: systems.evaluations.iter().map(|evaluation| evaluation.per_query[at].clone()).collect(),
-        pairs,
-    };
-    ComparisonReport {
-        convention: first.convention.clone(),
-        queries: first.queries,
-        empty_queries: first.empty_queries,
-        systems: systems.names.clone(),
-        query_ids: systems.queries.clone(),
-        folds: systems.folds.clone(),
-        set: systems.set,
-        measures: pairs.into_iter().enumerate().map(compared).collect(),
-        config,
     }
 }
 

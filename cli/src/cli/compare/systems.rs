@@ -13,13 +13,13 @@ const MEASURES: &str = "ndcg@10,map";
 impl CompareArgs {
     /// Measures the systems. The arguments say whether they are runs of `cv` or `train`, TREC runs, or rankers and
     /// scores.
-    pub(super) fn systems(&self) -> Result<Systems> {
+    pub(super) fn measured(&self) -> Result<Measured> {
         let folders = self.files.iter().filter(|path| path.is_dir()).count();
         match (&self.qrels, self.files.as_slice()) {
-            (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::from_reports(self, runs),
-            (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels),
+            (None, runs @ [_, _, ..]) if folders == runs.len() => self.of_reports(runs),
+            (Some(qrels), runs @ [_, _, ..]) => self.of_runs(runs, qrels),
             (Some(_), _) => bail!("expected two runs or more with --qrels FILE"),
-            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data),
+            (None, [scored @ .., data]) if scored.len() >= 2 => self.of_scores(scored, data),
             (None, files) => match files.iter().find(|path| !is_standard_stream(path) && !path.exists()) {
                 Some(missing) => bail!("{}: found no such file or folder", missing.display()),
                 None => bail!(
@@ -30,13 +30,11 @@ impl CompareArgs {
             },
         }
     }
-}
 
-impl Systems {
     /// Evaluates rankers and score files on one data file. The rankers may come from burn-rank or from other systems.
-    fn from_scores(args: &CompareArgs, systems: &[PathBuf], data: &Path) -> Result<Self> {
-        let measures = input::measures(&args.measures, MEASURES)?;
-        let device = args.scoring.device()?;
+    fn of_scores(&self, systems: &[PathBuf], data: &Path) -> Result<Measured> {
+        let measures = input::measures(&self.measures, MEASURES)?;
+        let device = self.scoring.device()?;
         let is_ranker = |path: &PathBuf| {
             path.is_dir()
                 || path.extension().is_some_and(|extension| extension == "safetensors")
@@ -48,29 +46,27 @@ impl Systems {
         let is_own = |(_, ranker): &Loaded| !ranker.metadata().is_imported();
         let all = || systems.iter().zip(&rankers).filter_map(|(path, ranker)| Some((path.as_path(), ranker.as_ref()?)));
         let common =
-            Common::read(&args.scoring.reading, &[data.to_path_buf()], all().find(is_own).or_else(|| all().next()))?;
+            Common::read(&self.scoring.reading, &[data.to_path_buf()], all().find(is_own).or_else(|| all().next()))?;
         let score = |(path, ranker): (&PathBuf, &Option<Ranker>)| match ranker {
-            Some(ranker) => common.scored(&args.scoring.reading, (path, ranker), &device),
+            Some(ranker) => common.scored(&self.scoring.reading, (path, ranker), &device),
             None => Scored::from_file(path, &common.data),
         };
         let scored = systems.iter().zip(&rankers).map(score).collect::<Result<Vec<_>, _>>()?;
         let data = common.data;
-        let convention = input::convention_or(args.convention.as_deref(), || in_common(&scored))?;
+        let convention = input::convention_or(self.convention.as_deref(), || in_common(&scored))?;
         let evaluator = Evaluator::new(&measures, &convention)?;
         let evaluate = |scored: &Scored| evaluator.evaluate(&scored.rankings(&data, &convention));
-        let evaluations = scored.iter().map(evaluate).collect::<Result<_, _>>()?;
-        let queries = data.query_ids.clone();
+        let evaluations = scored.iter().map(evaluate).collect::<Result<Vec<_>, _>>()?;
+        let report = self.report(paths(systems), data.query_ids.clone(), &evaluations);
         let scores = || scored.iter().map(|scored| scored.order(&convention).to_vec()).collect();
-        let rankings = args.html.as_ref().map(|_| SystemRankings::Scored(vec![(data, scores())]));
-        let names = systems.iter().map(|path| path.display().to_string()).collect();
-        Ok(Self { names, evaluations, queries, folds: Vec::new(), set: "", rankings })
+        Ok((report, self.html.as_ref().map(|_| SystemRankings::Scored(vec![(data, scores())]))))
     }
 
     /// Evaluates TREC runs against the same relevance judgments.
-    fn from_runs(args: &CompareArgs, runs: &[PathBuf], qrels: &Path) -> Result<Self> {
-        let measures = input::measures(&args.measures, MEASURES)?;
-        let judgments = Judgments::read(qrels, &args.judging)?;
-        let convention = judgments.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
+    fn of_runs(&self, runs: &[PathBuf], qrels: &Path) -> Result<Measured> {
+        let measures = input::measures(&self.measures, MEASURES)?;
+        let judgments = Judgments::read(qrels, &self.judging)?;
+        let convention = judgments.convention(self.convention.as_deref().unwrap_or("trec_eval"))?;
         let evaluator = Evaluator::new(&measures, &convention)?;
         let judged = runs.iter().map(|run| judgments.measure(run, &evaluator)).collect::<Result<Vec<_>, _>>()?;
         for (path, run) in runs.iter().zip(&judged) {
@@ -81,47 +77,39 @@ impl Systems {
         };
         // Documents are read a second time if they are to be shown, so a comparison without a page takes little memory.
         let documents = || runs.iter().map(|run| judgments.documents(run)).collect::<Result<_>>();
-        let rankings = args.html.as_ref().map(|_| documents().map(SystemRankings::Runs)).transpose()?;
+        let rankings = self.html.as_ref().map(|_| documents().map(SystemRankings::Runs)).transpose()?;
         let name = |(path, run): (&PathBuf, &Run<QueryValues>)| format!("{} ({})", path.display(), run.tag);
-        Ok(Self {
-            names: runs.iter().zip(&judged).map(name).collect(),
-            evaluations: judged.iter().map(summary).collect::<Result<_, _>>()?,
-            queries: judged[0].queries.iter().map(|(query, _)| query.clone()).collect(),
-            folds: Vec::new(),
-            set: "",
-            rankings,
-        })
+        let evaluations = judged.iter().map(summary).collect::<Result<Vec<_>, _>>()?;
+        let queries = judged[0].queries.iter().map(|(query, _)| query.clone()).collect();
+        Ok((self.report(runs.iter().zip(&judged).map(name).collect(), queries, &evaluations), rankings))
     }
 
     /// Evaluates the scores that finished runs kept, under a given convention. If no measures are given, takes the
     /// measures of the first run.
-    fn from_kept(args: &CompareArgs, convention: &Convention, mut measures: Vec<Measure>) -> Result<Self> {
-        let (device, folders) = (args.scoring.device()?, &args.files);
+    fn of_kept(&self, convention: &Convention, mut measures: Vec<Measure>) -> Result<Measured> {
+        let (device, folders) = (self.scoring.device()?, &self.files);
         let mut runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
         if measures.is_empty() {
             measures = input::measures(&runs[0].report.result.measures.keys().cloned().collect::<Vec<_>>(), "")?;
         }
-        let evaluations = runs.iter().map(|run| run.evaluate(&measures, convention)).collect::<Result<_, _>>()?;
+        let evaluate = |run: &KeptRun| run.evaluate(&measures, convention);
+        let evaluations = runs.iter().map(evaluate).collect::<Result<Vec<_>, _>>()?;
         let tests = runs[0].folds.iter().map(|fold| &fold.test);
-        Ok(Self {
-            names: folders.iter().map(|path| path.display().to_string()).collect(),
-            queries: tests.clone().flat_map(|test| test.query_ids.iter().cloned()).collect(),
-            folds: tests.map(|test| test.queries()).collect(),
-            set: "",
-            evaluations,
-            rankings: args.html.as_ref().and_then(|_| rankings_of(&mut runs)),
-        })
+        let queries = tests.clone().flat_map(|test| test.query_ids.iter().cloned()).collect();
+        let folds = tests.map(|test| test.queries()).collect();
+        let report = ComparisonReport { folds, ..self.report(paths(folders), queries, &evaluations) };
+        Ok((report, self.html.as_ref().and_then(|_| rankings_of(&mut runs))))
     }
 
     /// Reads the reports of finished runs. All runs must have the same test queries. If a report lacks a measure or has
     /// another convention, all measures are computed from the scores that the runs kept. If a run kept no scores, all
     /// reports must have the measures and the convention.
-    fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self> {
+    fn of_reports(&self, folders: &[PathBuf]) -> Result<Measured> {
         let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));
         let finished = folders.iter().map(read).collect::<Result<Vec<_>>>()?;
         let (folder, first) = (&folders[0], &finished[0]);
-        let asked = args.convention.as_deref().map(input::convention).transpose()?;
-        let mut measures = if args.measures.is_empty() { Vec::new() } else { input::measures(&args.measures, "")? };
+        let asked = self.convention.as_deref().map(input::convention).transpose()?;
+        let mut measures = if self.measures.is_empty() { Vec::new() } else { input::measures(&self.measures, "")? };
         let convention = asked.as_ref().unwrap_or(&first.convention);
         let is_reported = |run: &Finished| same(convention, &run.convention) && run.missing(&measures).is_none();
         if !finished.iter().all(is_reported) && folders.iter().all(|folder| KeptRun::is_in(folder)) {
@@ -130,7 +118,7 @@ impl Systems {
                     bail!("{}: {message}", other.display());
                 }
             }
-            return Self::from_kept(args, convention, measures);
+            return self.of_kept(convention, measures);
         }
         if !same(convention, &first.convention) {
             let (place, found, asked) = (folder.display(), &first.convention.name, &convention.name);
@@ -148,19 +136,21 @@ impl Systems {
                 bail!("{}: {message}", other.display());
             }
         }
-        Ok(Self {
-            names: folders.iter().map(|path| path.display().to_string()).collect(),
-            queries: first.folds.iter().flat_map(|(_, fold)| fold.queries.iter().cloned()).collect(),
-            folds: first.folds.iter().map(|(_, fold)| fold.queries.len()).collect(),
-            set: match first.set() {
-                "train" => "training",
-                "validation" => "validation",
-                _ => "",
-            },
-            evaluations: finished.iter().map(|finished| finished.evaluation(&measures)).collect(),
-            rankings: args.html.as_ref().and_then(|_| kept_rankings(args, folders)),
-        })
+        let evaluations: Vec<_> = finished.iter().map(|finished| finished.evaluation(&measures)).collect();
+        let queries = first.folds.iter().flat_map(|(_, fold)| fold.queries.iter().cloned()).collect();
+        let folds = first.folds.iter().map(|(_, fold)| fold.queries.len()).collect();
+        let set = match first.set() {
+            "train" => "training",
+            "validation" => "validation",
+            _ => "",
+        };
+        let report = ComparisonReport { folds, set, ..self.report(paths(folders), queries, &evaluations) };
+        Ok((report, self.html.as_ref().and_then(|_| kept_rankings(self, folders))))
     }
+}
+
+fn paths(systems: &[PathBuf]) -> Vec<String> {
+    systems.iter().map(|path| path.display().to_string()).collect()
 }
 
 /// Returns the convention by which all the rankers were selected, or `standard` if they differ. Files of scores have
