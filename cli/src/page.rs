@@ -304,6 +304,11 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Formats a sentence after its mark, such as `verdict` or `note`, wrapped to a terminal.
+pub(crate) fn marked(mark: &str, sentence: &str) -> String {
+    format!("{mark:7}  {}\n", indented(sentence, 9))
+}
+
 /// Wraps a text that begins after `indent` columns to a terminal. The lines after the first are indented.
 pub(crate) fn indented(text: &str, indent: usize) -> String {
     wrapped(text, 80 - indent).join(&format!("\n{:indent$}", ""))

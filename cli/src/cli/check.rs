@@ -104,9 +104,6 @@ impl CheckArgs {
     }
 }
 
-/// The width of what precedes the message of a finding, in terminal columns.
-const INDENT: usize = "problem  ".len();
-
 fn render(report: &Report) -> String {
     let columns = ["queries", "documents", "features", "per query", "labels", "missing"];
     let rows = report.sets.iter().map(|set| (set.name.as_str(), row(set)));
@@ -121,8 +118,7 @@ fn render(report: &Report) -> String {
     for finding in &report.findings {
         let level = if finding.level == Level::Problem { "problem" } else { "note" };
         let set = if report.sets.len() > 1 { format!("{}: ", finding.set) } else { String::new() };
-        let message = harmless(&format!("{set}{}", finding.message)).into_owned();
-        text += &format!("{level:7}  {}\n", indented(&message, INDENT));
+        text += &marked(level, &harmless(&format!("{set}{}", finding.message)));
     }
     let (problems, all) = (report.problems(), report.findings.len());
     text + &match all {

@@ -398,7 +398,7 @@ fn trials(result: &CrossValidation) -> String {
         text += &format!("\nfold {}, the best {shown} of {all} trials, the first selected\n", fold.fold);
         let keys: Vec<&str> = fold.trials[0].values.keys().map(String::as_str).collect();
         let trials = fold.ranked_trials().into_iter().take(TRIALS).map(|trial| {
-            let value = |key: &&str| trial.values.get(*key).map(ToString::to_string).unwrap_or_default().into();
+            let value = move |key: &&str| trial.values.get(*key).map(ToString::to_string).unwrap_or_default().into();
             let first = [measured(trial.validation), trial.rounds.to_string().into()];
             (trial.trial.to_string(), first.into_iter().chain(keys.iter().map(value)))
         });
@@ -429,7 +429,7 @@ fn points(report: &CrossValidationReport) -> String {
     if standings.len() > POINTS {
         text += &format!("{} more points\n", standings.len() - POINTS);
     }
-    text + &format!("\nverdict  {}\n", indented(&harmless(&verdict), "verdict  ".len()))
+    text + "\n" + &marked("verdict", &harmless(&verdict))
 }
 
 fn render(report: &CrossValidationReport) -> String {

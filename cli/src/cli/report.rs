@@ -85,7 +85,7 @@ impl ReportArgs {
         write!(out, "{}", table.table().within(LINE))?;
         for (mark, sentences) in [("verdict", table.verdicts()), ("note", table.notes)] {
             for words in sentences {
-                writeln!(out, "\n{mark:7}  {}", indented(&harmless(&words), 9))?;
+                write!(out, "\n{}", marked(mark, &harmless(&words)))?;
             }
         }
         if let Some(path) = &self.out {

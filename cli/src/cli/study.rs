@@ -8,9 +8,8 @@ use crate::study::{Material, Over, Runs, STUDIES, Source, StudyEntry, StudyRepor
 /// The argument that selects all studies.
 const ALL: &str = "all";
 
-/// The largest width of a printed line, in characters, and the indent of the lines below a verdict.
+/// The largest width of a printed line, in characters.
 const LINE: usize = 80;
-const INDENT: usize = "vacuous  ".len();
 
 /// Arguments of `study`.
 #[derive(Debug, Args)]
@@ -214,9 +213,8 @@ fn text(report: &StudyReport) -> String {
     }
     text += "\n";
     for claim in &findings.claims {
-        let words = indented(&format!("{}: {}", claim.source, claim.claim), INDENT);
-        text += &format!("{:7}  {words}\n", claim.verdict.name());
-        text += &format!("{:INDENT$}{}\n", "", indented(&claim.found, INDENT));
+        text += &marked(claim.verdict.name(), &format!("{}: {}", claim.source, claim.claim));
+        text += &marked("", &claim.found);
     }
     text
 }

@@ -111,10 +111,7 @@ impl Judged {
 /// How an error and its bound compare: `close` ones differ by no more than rounding, and a bound is `vacuous` if
 /// nothing can exceed it.
 const COMPARED: [&str; 4] = ["above", "below", "close", "vacuous"];
-/// The positions in [`COMPARED`].
-const ABOVE: usize = 0;
-const BELOW: usize = 1;
-const CLOSE: usize = 2;
+/// The position of vacuous bounds in [`COMPARED`].
 const VACUOUS: usize = 3;
 
 /// Errors with their bounds.
@@ -136,17 +133,14 @@ impl Bounded {
         self.errors.push(error);
         let Some(bound) = bound else { return };
         self.bounds.push(bound);
+        let [above, below, close, vacuous] = &mut self.counts;
         // An error that is not a number is not within its bound.
-        let compared = if error.is_nan() || error > bound + ROUNDING {
-            ABOVE
-        } else if bound >= most - ROUNDING {
-            VACUOUS
-        } else if error < bound - ROUNDING {
-            BELOW
-        } else {
-            CLOSE
-        };
-        self.counts[compared] += 1;
+        *match () {
+            () if error.is_nan() || error > bound + ROUNDING => above,
+            () if bound >= most - ROUNDING => vacuous,
+            () if error < bound - ROUNDING => below,
+            () => close,
+        } += 1;
         if bound < most - ROUNDING {
             self.share = self.share.max(error / bound.max(ROUNDING));
         }

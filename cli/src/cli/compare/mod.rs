@@ -223,13 +223,9 @@ fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn Write) -> Re
     writeln!(out, "d: effect size; win/tie/loss: queries. {resamples}.")?;
     writeln!(out, "How to read this: burn-rank compare --help\n")?;
     for of in &report.measures {
-        let sentence = harmless(&report.verdict(of, &names).sentence).into_owned();
-        writeln!(out, "verdict  {}", indented(&sentence, "verdict  ".len()))?;
+        write!(out, "{}", marked("verdict", &harmless(&report.verdict(of, &names).sentence)))?;
     }
-    Ok(report
-        .caution()
-        .iter()
-        .try_for_each(|words| writeln!(out, "note     {}", indented(words, "note     ".len())))?)
+    Ok(report.caution().iter().try_for_each(|words| write!(out, "{}", marked("note", words)))?)
 }
 
 /// Returns the names of the systems, or their letters if a table with the names has lines that are too long.

@@ -162,23 +162,20 @@ impl CompareArgs {
     /// a device does not name are taken from the configuration.
     fn settings(&self, config: &ExperimentConfig) -> Result<Vec<DeviceSetting>> {
         let own_precision = config.learner.get("precision").and_then(Value::as_str).and_then(precision);
-        let of = |name: &String| {
-            precision(name).ok_or_else(|| Failure::input(format!("--precision {name}: expected f32, f16 or bf16")))
+        let of = |name: &String| match precision(name) {
+            None => bail!("--precision {name}: expected f32, f16 or bf16"),
+            known => Ok(known),
         };
-        let precisions = self.precision.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        let precisions = self.precision.iter().map(of).collect::<Result<Vec<_>>>()?;
         let mut settings: Vec<DeviceSetting> = Vec::new();
         for text in &self.devices {
             let setting: DeviceSetting = text.parse().map_err(|error| Failure::input(format!("--devices: {error}")))?;
-            let each = match precisions.as_slice() {
-                [] => vec![setting],
-                _ if setting.precision.is_some() => {
-                    bail!("--devices: {text}: found a precision, and --precision too; expected one of them")
-                }
-                all => all.iter().map(|of| DeviceSetting { precision: Some(*of), ..setting.clone() }).collect(),
-            };
-            for mut setting in each {
-                setting.precision = setting.precision.or(own_precision);
-                setting.instructions = setting.instructions.or(config.instructions);
+            let (own, instructions) = (setting.precision, setting.instructions.or(config.instructions));
+            let is_clear = own.is_none() || precisions.is_empty();
+            ensure!(is_clear, "--devices: {text}: found a precision, and --precision too; expected one of them");
+            let alone = [own.or(own_precision)];
+            for &precision in if precisions.is_empty() { &alone[..] } else { &precisions[..] } {
+                let setting = DeviceSetting { precision, instructions, ..setting.clone() };
                 ensure!(!settings.contains(&setting), "--devices: found {setting} twice, expected it once");
                 settings.push(setting);
             }

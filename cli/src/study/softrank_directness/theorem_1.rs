@@ -232,10 +232,9 @@ pub(super) fn judge_pool(runs: &[RunSubject], sigmas: &[f64]) -> Result<(Table, 
         };
         let members = runs.iter().zip(&of_runs).map(member).collect::<Result<Vec<_>>>()?;
         let Some((first, second)) = optima(&members) else { continue };
-        let [at_1, at_2] = [first, second].map(|member| mean(&member.measures.exact));
-        let [e_1, e_2] = [first, second].map(|member| member.measures.epsilon());
-        let difference = (at_1 - at_2).abs();
-        let figures = [at_1, at_2, difference, e_1, e_2, 2.0 * e_1 + e_2];
+        let (one, other) = (&first.measures, &second.measures);
+        let [at_1, at_2] = [one, other].map(|of| mean(&of.exact));
+        let figures = [at_1, at_2, one.difference(other), one.epsilon(), other.epsilon(), one.bound(other)];
         table.row(sigma.to_string(), figures.map(Some));
         let claim =
             format!("NDCG at the optima of SoftNDCG and of NDCG differs by at most 2 e_1 + e_2, sigma = {sigma}");
