@@ -8,6 +8,9 @@ use burn_rank::workbench::text::{escape_markup, harmless};
 use crate::number;
 use crate::plot::{Ink, Plot, WHOLE_WIDTH, WIDTH};
 
+/// The number of columns of a terminal, in which text is printed.
+pub(crate) const COLUMNS: usize = 80;
+
 /// HTML in which all elements are closed and all text is escaped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Html(String);
@@ -304,6 +307,11 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Breaks a text between words into the lines of a terminal. Every line ends with a newline.
+pub(crate) fn paragraph(text: &str) -> String {
+    indented(text, 0) + "\n"
+}
+
 /// Formats a sentence after its mark, such as `verdict` or `note`, wrapped to a terminal.
 pub(crate) fn marked(mark: &str, sentence: &str) -> String {
     format!("{mark:7}  {}\n", indented(sentence, 9))
@@ -311,7 +319,7 @@ pub(crate) fn marked(mark: &str, sentence: &str) -> String {
 
 /// Wraps a text that begins after `indent` columns to a terminal. The lines after the first are indented.
 pub(crate) fn indented(text: &str, indent: usize) -> String {
-    wrapped(text, 80 - indent).join(&format!("\n{:indent$}", ""))
+    wrapped(text, COLUMNS - indent).join(&format!("\n{:indent$}", ""))
 }
 
 #[cfg(test)]

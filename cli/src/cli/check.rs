@@ -107,10 +107,10 @@ impl CheckArgs {
 fn render(report: &Report) -> String {
     let columns = ["queries", "documents", "features", "per query", "labels", "missing"];
     let rows = report.sets.iter().map(|set| (set.name.as_str(), row(set)));
-    let mut text = Table::new("set", columns).with(rows).within(80);
+    let mut text = Table::new("set", columns).with(rows).within(COLUMNS);
     if !report.published.is_empty() {
         let names = report.published.join(" or ");
-        text += &format!("\n{}\n", wrapped(&format!("The data look like {names}."), 80).join("\n"));
+        text += &format!("\n{}", paragraph(&format!("The data look like {names}.")));
     }
     if !report.findings.is_empty() {
         text.push('\n');

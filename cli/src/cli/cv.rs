@@ -373,7 +373,7 @@ fn refitted(chosen: &Chosen, report: &CrossValidationReport, done: &FinishedRun,
         if done.is_new { "written to" } else { "finished before, in" },
         path.display()
     );
-    wrapped(&line, 80).join("\n") + "\n"
+    paragraph(&line)
 }
 
 /// Returns the files that a cross-validation kept, relative to the folder of the run, and their bytes.
@@ -403,7 +403,7 @@ fn trials(result: &CrossValidation) -> String {
             (trial.trial.to_string(), first.into_iter().chain(keys.iter().map(value)))
         });
         let columns = ["validation", "rounds"].into_iter().chain(keys.iter().copied());
-        text += &Table::new("trial", columns).with(trials).within(80);
+        text += &Table::new("trial", columns).with(trials).within(COLUMNS);
     }
     text
 }
@@ -454,7 +454,7 @@ fn render(report: &CrossValidationReport) -> String {
         mean("mean of queries", of_queries);
     }
     mean("std. error", cells(&result.standard_errors));
-    text += &table.within(80);
+    text += &table.within(COLUMNS);
     text += &trials(result);
     let unfinished = result.folds.iter().filter(|fold| fold.stops.contains(&StopReason::NotConverged));
     let unfinished: Vec<String> = unfinished.map(|fold| fold.fold.to_string()).collect();

@@ -293,7 +293,7 @@ impl Shown<'_> {
             }
         }
         table.row("all", means.iter().map(|(_, mean)| measured(Some(*mean))));
-        Ok(write!(out, "{}", table.within(80))?)
+        Ok(write!(out, "{}", table.within(COLUMNS))?)
     }
 
     fn trec_lines(&self, per_query: bool, out: &mut dyn Write) -> Result {
@@ -350,7 +350,7 @@ fn conventions(measures: &[Measure], rows: impl Iterator<Item = Row>, as_json: b
     if let Some((queries, empty)) = counts {
         writeln!(out, "{}, {empty} empty", counted(queries, "query"))?;
     }
-    write!(out, "{}", table.within(80))?;
+    write!(out, "{}", table.within(COLUMNS))?;
     Ok(undefined.iter().try_for_each(|line| writeln!(out, "{line}"))?)
 }
 

@@ -5,6 +5,7 @@ use burn_rank::workbench::{CONFIGURATION, names_here};
 use clap::Command;
 
 use super::*;
+use crate::page::wrapped;
 
 const ABOUT_CONFIG: &str = "\
 Configuration files:
@@ -177,7 +178,7 @@ fn config_help(of: &[String], out: &mut dyn Write) -> Result {
     };
     if let Some(section) = sections.iter().find(is_asked) {
         section.title(out)?;
-        for line in wrapped(section.about.trim(), WIDTH).iter().filter(|line| !line.is_empty()) {
+        for line in wrapped(section.about.trim(), COLUMNS).iter().filter(|line| !line.is_empty()) {
             writeln!(out, "{line}")?;
         }
         return Ok(print(&section.rows, out)?);
@@ -220,11 +221,10 @@ fn overview(sections: &[Section], out: &mut dyn Write) -> std::io::Result<()> {
     let with_keys = sections.iter().filter(|section| section.keys().next().is_some() && section.name != "top level");
     let names = with_keys.map(|section| section.name.as_str()).collect::<Vec<_>>().join(", ");
     let words = format!("burn-rank help config SECTION prints one of: {names}. SECTION may also be a key.");
-    wrapped(&words, WIDTH).iter().try_for_each(|line| writeln!(out, "{line}"))
+    write!(out, "{}", paragraph(&words))
 }
 
-/// The width of the text and of the column of names, in characters.
-const WIDTH: usize = 80;
+/// The width of the column of names, in characters.
 const NAMES: usize = 20;
 
 /// Prints rows, with an empty line before each table.

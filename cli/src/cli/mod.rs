@@ -68,7 +68,7 @@ use run_args::{ExecutionArgs, FolderArgs, Opened, RunArgs, open_device};
 use scored::{Common, Loaded, Scored};
 
 use crate::experiment::{Claim, Document, Experiment, Identity, OutputFolder, PAGE, Place, RANKER, REPORT, RunKind};
-use crate::page::{Cell, Table, indented, marked, measured, wrapped};
+use crate::page::{COLUMNS, Cell, Table, indented, marked, measured, paragraph};
 
 /// The commands that a new user runs first.
 const FIRST_STEPS: &str = include_str!("texts/first_steps.txt").trim_ascii_end();

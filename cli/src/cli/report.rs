@@ -10,9 +10,6 @@ use super::*;
 use crate::experiment::{RECORD, RUN_FILES, Report, RunRecord, is_run, put_right, write_page};
 use crate::report::{FinishedRun, Runs, in_words, page, runs_page};
 
-/// The largest width of a printed line, in characters.
-const LINE: usize = 80;
-
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -82,7 +79,7 @@ impl ReportArgs {
         if self.json {
             return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&table).map_err(Failure::work)?)?);
         }
-        write!(out, "{}", table.table().within(LINE))?;
+        write!(out, "{}", table.table().within(COLUMNS))?;
         for (mark, sentences) in [("verdict", table.verdicts()), ("note", table.notes)] {
             for words in sentences {
                 write!(out, "\n{}", marked(mark, &harmless(&words)))?;

@@ -8,9 +8,6 @@ use crate::study::{Material, Over, Runs, STUDIES, Source, StudyEntry, StudyRepor
 /// The argument that selects all studies.
 const ALL: &str = "all";
 
-/// The largest width of a printed line, in characters.
-const LINE: usize = 80;
-
 /// Arguments of `study`.
 #[derive(Debug, Args)]
 #[command(after_long_help = include_str!("texts/study.txt").trim_ascii_end())]
@@ -206,10 +203,9 @@ fn text(report: &StudyReport) -> String {
     }
     subject += if report.quick { " (quick)" } else { "" };
     let title = format!("{}: {}", report.study, report.summary);
-    let lines = [&title, &report.paper, &subject].into_iter().flat_map(|words| wrapped(words, LINE));
-    let mut text: String = lines.map(|line| line + "\n").collect();
+    let mut text: String = [&title, &report.paper, &subject].into_iter().map(|words| paragraph(words)).collect();
     for table in &findings.tables {
-        text += &format!("\n{}\n{}", wrapped(&table.title, LINE).join("\n"), study_table(table).within(LINE));
+        text += &format!("\n{}{}", paragraph(&table.title), study_table(table).within(COLUMNS));
     }
     text += "\n";
     for claim in &findings.claims {

@@ -116,9 +116,8 @@ impl TrainArgs {
             }
             let measures: Vec<&String> = report.measures.train.measures.keys().collect();
             let table = measures_table(report, &format!("{} convention", convention.name), &measures);
-            write!(out, "{}", table.within(80))?;
-            let mut lines = cautions.iter().flat_map(|caution| wrapped(caution, 80));
-            lines.try_for_each(|line| writeln!(out, "{}", harmless(&line)))?;
+            write!(out, "{}", table.within(COLUMNS))?;
+            cautions.iter().try_for_each(|caution| write!(out, "{}", paragraph(&harmless(caution))))?;
             if let Some(folder) = folder {
                 writeln!(out, "{}", written_to(folder, PAGE, *is_new))?;
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
-use crate::page::wrapped;
+use crate::page::paragraph;
 use crate::plot::Scale;
 use burn_rank::workbench::significance::{Equivalence, EquivalenceVerdict};
 use burn_rank::workbench::text::harmless;
@@ -91,7 +91,7 @@ pub(crate) fn devices_text(comparison: &DeviceComparison) -> String {
     let tables: String = tables(comparison).into_iter().map(text).collect();
     let DeviceComparison { name, measure, set, margin, .. } = comparison;
     let about = format!("{name}: {measure} of {set} queries, margin {margin}; - is not measured");
-    let lines = |text: String| wrapped(&harmless(&text), 80).join("\n") + "\n";
+    let lines = |text: String| paragraph(&harmless(&text));
     let remarks: String = remarks(comparison).into_iter().map(lines).collect();
     let space = if remarks.is_empty() { "" } else { "\n" };
     lines(about) + &tables + space + &remarks

@@ -188,9 +188,6 @@ impl SystemRankings {
     }
 }
 
-/// The number of columns of a terminal.
-const COLUMNS: usize = 80;
-
 /// Prints the tables, and what they say in a sentence for each measure.
 fn tables(report: &ComparisonReport, per_query: bool, out: &mut dyn Write) -> Result {
     let ComparisonReport { convention, queries, empty_queries: empty, set, .. } = report;
