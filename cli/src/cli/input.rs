@@ -26,6 +26,9 @@ use crate::experiment::{self, RANKER, from_toml, moved_in_words, written_value};
 /// While a command reads a memory-mapped file, at most this much of the file stays in memory.
 const RESIDENT: usize = 256 << 20;
 
+/// Says why a command line that reads standard input twice is rejected.
+const TWICE: &str = "standard input: found `-` twice, expected it once";
+
 /// Opens a file, or standard input for `-`.
 pub fn text(path: &Path) -> Result<Input> {
     // The command owns the process, and this is the only place that reads its standard input.
@@ -33,22 +36,14 @@ pub fn text(path: &Path) -> Result<Input> {
     if !is_standard_stream(path) {
         return Ok(Input::from_path(path));
     }
-    if TAKEN.swap(true, Ordering::Relaxed) {
-        return Err(standard_input_twice());
-    }
+    ensure!(!TAKEN.swap(true, Ordering::Relaxed), "{TWICE}");
     Ok(Input::from_reader("standard input", io::stdin()))
 }
 
 /// Rejects a command line that reads standard input twice, before anything is read.
 pub fn once<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result {
-    match files.into_iter().filter(|path| is_standard_stream(path.as_ref())).count() {
-        0 | 1 => Ok(()),
-        _ => Err(standard_input_twice()),
-    }
-}
-
-fn standard_input_twice() -> Failure {
-    Failure::input("standard input: found `-` twice, expected it once")
+    ensure!(files.into_iter().filter(|path| is_standard_stream(path.as_ref())).count() < 2, "{TWICE}");
+    Ok(())
 }
 
 /// Arguments of a command that may score data with saved rankers.
@@ -226,10 +221,7 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map> {
 
 /// Returns the convention that the user named, or else the default of the command.
 pub fn convention_or(asked: Option<&str>, default: impl FnOnce() -> Convention) -> Result<Convention> {
-    match asked {
-        Some(text) => convention(text),
-        None => Ok(default()),
-    }
+    asked.map_or_else(|| Ok(default()), convention)
 }
 
 /// Parses a convention: either the name of a preset, or a table of differences from a preset, as in
@@ -333,8 +325,5 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>> {
             break;
         }
     }
-    match scores.len() {
-        found if found == documents => Ok(scores),
-        found => Err(wrong_count(counted(found, "score"))),
-    }
+    if scores.len() == documents { Ok(scores) } else { Err(wrong_count(counted(scores.len(), "score"))) }
 }

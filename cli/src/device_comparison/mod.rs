@@ -59,9 +59,14 @@ impl DeviceSetting {
     fn backend(&self) -> &str {
         self.device.split(':').next().unwrap_or_default()
     }
+}
 
-    /// Reads a setting, also one with a backend that this build lacks.
-    fn read(text: &str) -> Result<Self, String> {
+/// Reads a setting, also one with a backend that this build lacks: a report may come from a build that has other
+/// backends.
+impl TryFrom<String> for DeviceSetting {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
         let refuse = |reason: String| format!("device `{text}`: {reason}");
         let mut parts = text.split('+');
         let head = parts.next().unwrap_or_default();
@@ -105,7 +110,7 @@ impl FromStr for DeviceSetting {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let setting = Self::read(text)?;
+        let setting = Self::try_from(text.to_string())?;
         match backends().find(|(name, ..)| *name == setting.backend()) {
             Some((name, _, false)) => Err(format!("device `{text}`: {}", not_built(name))),
             _ => Ok(setting),
@@ -131,15 +136,6 @@ impl fmt::Display for DeviceSetting {
             write!(f, "+precision={}", precision_name(precision))?;
         }
         Ok(())
-    }
-}
-
-/// A report may come from a build that has other backends.
-impl TryFrom<String> for DeviceSetting {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        Self::read(&text)
     }
 }
 
