@@ -285,14 +285,10 @@ impl Shown<'_> {
         if let Some(run) = &self.run {
             run.write(out)?;
         }
-        let names = means.iter().map(|(measure, _)| measure.to_string());
-        let mut table = Table::new("query", names);
-        if per_query {
-            for (q, query) in self.queries.iter().enumerate() {
-                table.row(*query, values.iter().map(|values| measured(values[q])));
-            }
-        }
-        table.row("all", means.iter().map(|(_, mean)| measured(Some(*mean))));
+        let shown = self.queries.iter().enumerate().filter(|_| per_query);
+        let rows = shown.map(|(q, query)| (*query, values.iter().map(move |values| measured(values[q]))));
+        let all = ("all", means.iter().map(|(_, mean)| measured(Some(*mean))));
+        let table = Table::new("query", means.iter().map(|(measure, _)| measure.to_string())).with(rows).with([all]);
         Ok(write!(out, "{}", table.within(COLUMNS))?)
     }
 

@@ -165,13 +165,10 @@ impl DeviceComparison {
             merged.devices.append(&mut table.devices);
         }
         let mut fitted = merged.devices.iter().filter(|row| row.failure.is_none());
-        if let Some(baseline) = fitted.next() {
-            for row in fitted {
-                if let Some(what) = difference(&baseline.trials, &row.trials) {
-                    let second = row.machine.clone().unwrap_or_default();
-                    return Err(differs(&second, what, &first));
-                }
-            }
+        let baseline = fitted.next();
+        let other = fitted.find_map(|row| Some((row, difference(&baseline?.trials, &row.trials)?)));
+        if let Some((row, what)) = other {
+            return Err(differs(row.machine.as_deref().unwrap_or_default(), what, &first));
         }
         merged.judge(merged.margin).map_err(|error| ExperimentError::Input(error.to_string()))?;
         Ok(merged)

@@ -35,16 +35,12 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     ];
     let plot = Figure::new(format!("{set} queries by {name}"), bars, legend);
 
-    let mut summary = Table::default();
-    summary.row("queries", [number::count(sorted.len())]);
-    for (name, share) in
+    let quantiles =
         [("lowest", 0.0), ("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75), ("highest", 1.0)]
-    {
-        summary.row(name, [number::measure(Some(number::quantile(&sorted, share)))]);
-    }
-    for (name, at) in [("queries at 0", 0.0), ("queries at 1", 1.0)] {
-        summary.row(name, [number::count(sorted.iter().filter(|value| **value == at).count())]);
-    }
+            .map(|(name, share)| (name, [number::measure(Some(number::quantile(&sorted, share)))]));
+    let ends = [("queries at 0", 0.0), ("queries at 1", 1.0)]
+        .map(|(name, at)| (name, [number::count(sorted.iter().filter(|value| **value == at).count())]));
+    let summary = Table::default().with([("queries", [number::count(sorted.len())])]).with(quantiles).with(ends);
 
     let named = values.iter().take(NAMED).map(|(value, query)| (query.as_str(), [number::measure(Some(*value))]));
     let lowest = Table::new("query", [key]).with(named);

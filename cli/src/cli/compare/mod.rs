@@ -6,7 +6,7 @@ mod systems;
 
 use std::collections::{HashMap, HashSet};
 
-use burn_rank::measure::significance::{Comparison, ComparisonConfig};
+use burn_rank::measure::significance::ComparisonConfig;
 use burn_rank::workbench::dataset::document_name;
 use burn_rank::workbench::significance::compare_all_telling;
 use burn_rank::workbench::trec_eval::TrecDocuments;
