@@ -1,16 +1,13 @@
 //! Evaluates TREC runs against relevance judgments, with the trec_eval options that affect values.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use burn_rank::data::trec::{Qrels, Run, read_judged_from};
+use burn_rank::measure::MeasureError;
 use burn_rank::measure::trec_eval::TrecQuery;
-use burn_rank::measure::{Convention, Evaluator, MeasureError, QueryValues};
-use burn_rank::workbench::text::counted;
 use burn_rank::workbench::trec_eval::{TrecDocuments, documents};
-use clap::{Args, value_parser};
 
-use super::{Failure, Result, bail, during, input};
+use super::*;
 
 /// Options that determine how a TREC run is evaluated.
 #[derive(Debug, Args)]

@@ -45,7 +45,7 @@ pub use progress::Work;
 pub use run_args::{start_threads, written_to};
 pub use terminal::say;
 
-// Imports for the commands, which take them with `use super::*`.
+// Imports for the commands and what several of them share, which take them with `use super::*`.
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 

@@ -1,17 +1,13 @@
 //! Reads data for a ranker with the columns, features and missing values of its training data, and the scores of the
 //! documents, from the ranker or from a file.
 
-use std::path::{Path, PathBuf};
-
-use burn::tensor::Device;
+use burn_rank::data::Columns;
 use burn_rank::data::letor::{Missing, ReadOptions};
-use burn_rank::data::{Columns, RankingDataset};
-use burn_rank::measure::{Convention, Rankings, Ties};
-use burn_rank::ranker::Ranker;
+use burn_rank::measure::{Rankings, Ties};
 use burn_rank::workbench::{self, Like, absent_in_words, fewer_features};
 
 use super::input::{ReadArgs, ScoringArgs};
-use super::{Result, bail, during, input, terminal};
+use super::*;
 
 /// A ranker, and the path by which messages name it.
 pub type Loaded<'a> = (&'a Path, &'a Ranker);

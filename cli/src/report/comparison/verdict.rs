@@ -1,10 +1,8 @@
 //! The verdict of a comparison, in a sentence for each measure.
 
-use burn_rank::measure::Measure;
-use burn_rank::measure::significance::{Comparison, ComparisonConfig};
 use serde::Serialize;
 
-use crate::number;
+use super::*;
 
 /// The outcome of a comparison by one measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
