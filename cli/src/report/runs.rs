@@ -128,11 +128,6 @@ impl Runs {
         Self { runs, notes }
     }
 
-    /// Returns the runs on the same queries, group by group.
-    fn groups(&self) -> Vec<Vec<&RunRow>> {
-        self.grouped(|run| &run.queries)
-    }
-
     /// Returns the runs that have a key in common, group by group.
     fn grouped<'a, K: Ord>(&'a self, key: impl Fn(&'a RunRow) -> K) -> Vec<Vec<&'a RunRow>> {
         let mut groups: BTreeMap<K, Vec<&RunRow>> = BTreeMap::new();
@@ -175,7 +170,7 @@ impl Runs {
 
     /// Says for each set of queries which run is the best, and how many others differ from it.
     pub(crate) fn verdicts(&self) -> Vec<String> {
-        self.groups().iter().filter_map(|group| verdict(group)).collect()
+        self.grouped(|run| &run.queries).iter().filter_map(|group| verdict(group)).collect()
     }
 
     /// Builds the table. The page shows standard errors next to the means.
@@ -465,7 +460,7 @@ pub(crate) fn in_words(value: &Value) -> String {
 
 /// Builds the page.
 pub(crate) fn page(runs: &Runs) -> String {
-    let groups = runs.groups();
+    let groups = runs.grouped(|run| &run.queries);
     let conclusions = runs.verdicts().iter().map(|words| conclusion(words, true)).collect();
     let notes: Html = runs.notes.iter().map(|words| note(words.as_str())).collect();
     let seconds: f64 = runs.runs.iter().filter_map(|run| run.seconds).sum();
