@@ -176,15 +176,12 @@ impl Runs {
     /// Builds the table. The page shows standard errors next to the means.
     pub(crate) fn table(&self) -> Table {
         let keys = self.setting_columns();
-        let mut names: Vec<(&str, &str)> = Vec::new();
-        for run in &self.runs {
-            for name in run.measures.get(&run.set).into_iter().flat_map(BTreeMap::keys) {
-                let column = (run.set.as_str(), name.as_str());
-                if !names.contains(&column) {
-                    names.push(column);
-                }
-            }
-        }
+        let mut seen = BTreeSet::new();
+        let columns = self.runs.iter().flat_map(|run| {
+            let names = run.measures.get(&run.set).into_iter().flat_map(BTreeMap::keys);
+            names.map(move |name| (run.set.as_str(), name.as_str()))
+        });
+        let names: Vec<(&str, &str)> = columns.filter(|column| seen.insert(*column)).collect();
         let selections: BTreeSet<&str> = self.runs.iter().map(|run| run.selection.as_str()).collect();
         // What decides stands first: many settings make a table wider than the window.
         let (mut of_selection, others): (Vec<_>, Vec<_>) =
