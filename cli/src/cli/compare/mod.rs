@@ -119,12 +119,13 @@ impl CompareArgs {
         Ok(())
     }
 
+    /// Returns the settings of the tests.
     fn config(&self) -> ComparisonConfig {
         ComparisonConfig { resamples: self.resamples as usize, confidence: self.confidence, seed: self.seed }
     }
 
-    /// Puts the values of the systems together. `names` has the file of each system, followed by the tag of a TREC run.
-    /// All evaluations cover these queries in this order.
+    /// Puts the values of the systems together, without tests. `names` has the file of each system, followed by the tag
+    /// of a TREC run. All evaluations cover these queries in this order.
     fn report(&self, names: Vec<String>, query_ids: Vec<String>, evaluations: &[Evaluation]) -> ComparisonReport {
         let first = &evaluations[0];
         let compared = |(at, (measure, _)): (usize, &(Measure, f64))| ComparedMeasure {

@@ -149,6 +149,7 @@ impl CompareArgs {
     }
 }
 
+/// Returns the names of systems that are files or folders.
 fn paths(systems: &[PathBuf]) -> Vec<String> {
     systems.iter().map(|path| path.display().to_string()).collect()
 }

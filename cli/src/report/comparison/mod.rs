@@ -47,7 +47,7 @@ pub(crate) struct ComparedMeasure {
     pub(crate) measure: Measure,
     /// The values as `[system][query]`; `None` for queries that the convention excludes.
     pub(crate) values: Vec<Vec<Option<f64>>>,
-    /// The test results for every pair of systems.
+    /// The test results for every pair of systems; empty until the tests are made.
     pub(crate) pairs: Vec<Comparison>,
 }
 
