@@ -30,6 +30,7 @@ pub(crate) mod entry;
 mod error;
 pub mod gradient;
 pub mod permu_rank;
+mod prelude;
 pub mod rank_boost;
 pub mod rank_svm;
 pub(crate) mod registry;

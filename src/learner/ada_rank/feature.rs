@@ -2,18 +2,11 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use super::weak::{Member, WeakRankers, checked, measured};
 use super::{AdaRankConfig, Directions};
-use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::learner::error::Result;
-use crate::learner::shared::context::Job;
+use crate::learner::prelude::*;
 use crate::learner::shared::judge::Judge;
-use crate::learner::shared::share::linear_model;
-use crate::parallel;
-use crate::ranker::Model;
 
 /// A feature that ranks documents by its value, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

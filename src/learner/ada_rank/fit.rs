@@ -1,23 +1,14 @@
 //! The rounds of AdaRank.
 
-use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
-
 use super::feature::FeatureRankers;
 use super::scorer::ScorerRankers;
 use super::weak::{Member, WeakRankers, measured};
 use super::{AdaRank, AdaRankConfig, NAME};
-use crate::data::RankingDataset;
-use crate::learner::entry::RankingLearner;
-use crate::learner::error::{LearnerError, Result};
+use crate::learner::prelude::*;
 use crate::learner::shared::additive::Additive;
-use crate::learner::shared::checks;
-use crate::learner::shared::context::{Fitted, Job, Round, StopReason};
+use crate::learner::shared::context::Round;
 use crate::learner::shared::judge::Judge;
-use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::measure::mean_of;
-use crate::ranker::Model;
 
 /// The upper limit of `phi`, which keeps `alpha = atanh(phi)` finite.
 const LARGEST_PHI: f64 = 1.0 - 1e-12;

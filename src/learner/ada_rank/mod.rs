@@ -37,14 +37,8 @@ mod weak;
 
 pub use fit::BOUND;
 
-use serde::{Deserialize, Serialize};
-
-use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts};
-use crate::learner::error::Result;
-use crate::learner::shared::checks;
-use crate::loss::BuiltLoss;
+use crate::learner::prelude::*;
 use crate::measure::{Convention, Measure};
-use crate::scorer::ScorerConfig;
 
 const NAME: &str = "ada_rank";
 

@@ -16,21 +16,15 @@ use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::distr::weighted::WeightedIndex;
 use rand::prelude::Distribution;
-use serde::{Deserialize, Serialize};
 
 use super::weak::{Member, WeakRankers};
 use super::{AdaRankConfig, Emphasis, NAME, WeakScorer};
 use crate::data::batch::BatchPlannerConfig;
-use crate::data::{BatchPlanner, RankingBatch, RankingDataset};
-use crate::learner::error::{LearnerError, Result};
-use crate::learner::shared::checks;
-use crate::learner::shared::context::Job;
+use crate::data::{BatchPlanner, RankingBatch};
+use crate::learner::prelude::*;
 use crate::learner::shared::judge::Judge;
-use crate::learner::shared::share::linear_model;
 use crate::measure::deviation_of;
-use crate::ranker::{Model, Parts, Prepared};
-use crate::scorer::Scorer;
-use crate::seed::seed_for;
+use crate::ranker::{Parts, Prepared};
 
 /// A trained scorer and the factor that scales its scores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,13 +1,9 @@
 //! Weak rankers, and the measure that each achieves on each query.
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
-use crate::data::RankingDataset;
-use crate::learner::error::Result;
-use crate::learner::shared::checks;
+use crate::learner::prelude::*;
 use crate::learner::shared::judge::{Judge, counted};
-use crate::ranker::Model;
 
 /// A kind of weak ranker, such as single features.
 pub(super) trait WeakRankers {

@@ -1,16 +1,11 @@
 //! Configuration of boosted trees.
 
-use serde::{Deserialize, Serialize};
-
-use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::error::{LearnerError, Result};
+use crate::learner::prelude::*;
 use crate::learner::shared::anneal::AnnealConfig;
-use crate::learner::shared::checks;
 use crate::learner::shared::position::PositionConfig;
 use crate::learner::solver::bins::MAX_BINS;
-use crate::loss::{BuiltLoss, RankingLoss, UNIT_GRADIENTS_HELD_CONSTANT, key_of_held_constant};
+use crate::loss::{UNIT_GRADIENTS_HELD_CONSTANT, key_of_held_constant};
 use crate::ranker::TreeEnsemble;
-use crate::refusal::Refusal;
 use crate::text::counted;
 
 pub(super) const NAME: &str = "boosted_trees";

@@ -1,9 +1,6 @@
 //! Implements the boosting rounds of boosted trees.
 
-use std::borrow::Cow;
 use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
 
 use super::config::{BoostedTrees, NAME};
 use super::histogram::Block;
@@ -12,19 +9,13 @@ use super::objective::Objective;
 use super::split::TreeParams;
 use super::sums::Buffers;
 use super::tree::scaled;
-use crate::data::RankingDataset;
 use crate::json::json;
-use crate::learner::entry::RankingLearner;
-use crate::learner::error::{LearnerError, Result};
+use crate::learner::prelude::*;
 use crate::learner::shared::anneal::AnnealState;
-use crate::learner::shared::checks;
-use crate::learner::shared::context::{Fitted, Importance, Job, PositionFactor, StopReason};
+use crate::learner::shared::context::{Importance, PositionFactor};
 use crate::learner::shared::position::{check_positions, factors};
-use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::loss::Change;
-use crate::ranker::{Model, Node, TreeEnsemble};
-use crate::refusal::Refusal;
-use crate::seed::seed_for;
+use crate::ranker::{Node, TreeEnsemble};
 use crate::text::counted;
 
 /// The trees so far, saved so that a fit can resume.

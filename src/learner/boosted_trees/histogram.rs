@@ -10,11 +10,9 @@ use std::ops::Range;
 
 use super::config::BoostedTreesConfig;
 use super::sums::Sums;
-use crate::data::RankingDataset;
+use crate::learner::prelude::*;
 use crate::learner::solver::bins::{Binned, MAX_BINS, bins_in_passes, bins_of};
 use crate::memory::product;
-use crate::parallel;
-use crate::refusal::Refusal;
 use crate::text::counted;
 
 /// The number of features in a group, each of which has one byte of a 64-bit word.

@@ -1,12 +1,9 @@
 //! Implements one of the averaged tree ensembles: it draws the queries and features that each tree uses and the
 //! features that each split may use, grows trees, and keeps the scores and their derivatives.
 
-use std::borrow::Cow;
-
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::index;
-use serde::{Deserialize, Serialize};
 
 use super::config::{BoostedTreesConfig, NAME, Steps};
 use super::histogram::Block;
@@ -15,16 +12,11 @@ use super::positions::Factors;
 use super::split::TreeParams;
 use super::sums::Buffers;
 use super::tree::{grow, scaled};
-use crate::data::RankingDataset;
-use crate::learner::error::{LearnerError, Result};
+use crate::learner::prelude::*;
 use crate::learner::shared::additive::Additive;
-use crate::learner::shared::context::Job;
 use crate::learner::shared::gains::start_gains;
-use crate::learner::shared::rounds::Set;
-use crate::loss::RankingLoss;
 use crate::measure::mean_of;
 use crate::ranker::{Node, NodeStatistics, TreeEnsemble};
-use crate::seed::seed_for;
 
 /// A loss counts as flat at equal scores if its largest slope there is less than this share of a reference slope. The
 /// reference is the largest slope at scores equal to the labels.

@@ -8,16 +8,14 @@ use std::sync::Arc;
 use burn::tensor::{DType, Device};
 
 use super::config::{NAME, Steps};
-use crate::data::RankingDataset;
 use crate::data::batch::Keep;
 use crate::data::shards::own;
-use crate::learner::error::{LearnerError, Result};
+use crate::learner::prelude::*;
 use crate::learner::shared::checks::ask_pairs;
 use crate::learner::shared::flat_loss::FlatLoss;
 use crate::loss::curvature::{self, Curved};
-use crate::loss::{RankingLoss, degenerate_queries, idle_queries};
+use crate::loss::{degenerate_queries, idle_queries};
 use crate::measure::deviation_of;
-use crate::parallel;
 
 /// The mean loss over the queries with at least two different labels, or over all that have something to learn if a
 /// teacher or a loss of values also learns from equal labels.

@@ -1,19 +1,15 @@
 //! Configuration of the gradient learner.
 
-use serde::{Deserialize, Serialize};
-
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::precision::Precision;
 use super::schedule::ScheduleConfig;
 use crate::data::ByteSize;
-use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts, RankingLearner};
-use crate::learner::error::{LearnerError, Result};
+use crate::learner::entry::{Fitting, FittingData};
+use crate::learner::prelude::*;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks::{at_least, parameter, positive, require, without_batch_norm};
 use crate::learner::shared::position::PositionConfig;
-use crate::loss::{BuiltLoss, Change, RankingLoss, key_of_held_constant};
-use crate::refusal::Refusal;
-use crate::scorer::ScorerConfig;
+use crate::loss::{Change, key_of_held_constant};
 
 pub(super) const NAME: &str = "gradient";
 

@@ -1,7 +1,6 @@
 //! Runs the epochs of a gradient fit. A session holds everything that changes in the course of the fit: the model, the
 //! optimizer, the schedule and the annealing. It advances by one epoch at a time and is saved and restored as a whole.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use burn::backend::ExecutionError;
@@ -10,7 +9,6 @@ use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
 use burn::module::Module;
 use burn::store::{ModuleRecord, RecordError};
 use burn::tensor::{Bytes, DType, Tensor};
-use serde::{Deserialize, Serialize};
 
 use super::average::AveragedWeights;
 use super::batches::Batches;
@@ -21,18 +19,14 @@ use super::optimizer::OptimizerConfig;
 use super::precision::LossScale;
 use super::resident::check_largest_query;
 use super::step::{RankingModel, TrainingStep};
-use crate::data::RankingDataset;
 use crate::device::{count_read, largest_buffer, root_cause};
-use crate::learner::entry::RankingLearner;
-use crate::learner::error::{LearnerError, Result};
+use crate::learner::prelude::*;
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks::{ask_pairs, ask_training, complete, learnable, parameter};
-use crate::learner::shared::context::{Fitted, Job, PositionFactor, StopReason};
+use crate::learner::shared::context::PositionFactor;
 use crate::learner::shared::position::{check_positions, factors};
-use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::loss::Change;
-use crate::ranker::{Model, Prepared};
-use crate::scorer::Scorer;
+use crate::ranker::Prepared;
 use crate::text::hexadecimal;
 
 /// The saved state of a session, with burn's records in hexadecimal digits.

@@ -2,10 +2,9 @@
 //! steps.
 
 use burn::grad_clipping::GradientClipping;
-use serde::{Deserialize, Serialize};
 
 use crate::json::{tagged, to_value};
-use crate::learner::error::Result;
+use crate::learner::prelude::*;
 use crate::learner::shared::checks::{not_negative, positive, rate, require};
 
 tagged! {

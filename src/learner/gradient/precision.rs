@@ -9,10 +9,9 @@
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, FloatDType, Int, Tensor};
-use serde::{Deserialize, Serialize};
 
 use crate::device::count_read;
-use crate::learner::error::Result;
+use crate::learner::prelude::*;
 use crate::learner::shared::checks::parameter;
 
 /// The number type in which the layers of a scorer compute during training.

@@ -1,23 +1,12 @@
 //! The rounds of PermuRank.
 
-use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
-
 use super::linear::LinearBound;
 use super::network::NetworkBound;
 use super::working_sets::{Bound, WorkingSets};
 use super::{NAME, PermuRank, PermuRankConfig};
-use crate::data::RankingDataset;
-use crate::learner::entry::RankingLearner;
-use crate::learner::error::Result;
-use crate::learner::shared::checks;
-use crate::learner::shared::context::{Fitted, Job, Selection, StopReason};
+use crate::learner::prelude::*;
+use crate::learner::shared::context::Selection;
 use crate::learner::shared::cost_path::solution;
-use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
-use crate::ranker::Model;
-use crate::scorer::ScorerConfig;
-use crate::seed::seed_for;
 
 #[derive(Default, Serialize, Deserialize)]
 struct State {

@@ -4,13 +4,9 @@
 use super::PermuRankConfig;
 use super::bounds::{PairAggregation, TypeTwoLoss};
 use super::working_sets::{Bound, Query, WorkingSets};
-use crate::data::RankingDataset;
-use crate::learner::shared::context::Job;
-use crate::learner::shared::share::{linear_model, linear_scores};
+use crate::learner::prelude::*;
+use crate::learner::shared::share::linear_scores;
 use crate::learner::solver::cutting_plane::{self, Risk};
-use crate::learner::solver::{Solved, add_scaled, dot};
-use crate::parallel;
-use crate::ranker::Model;
 
 /// The bound for a linear scorer, with the feature vector `Phi` of every permutation in the working sets.
 pub(super) struct LinearBound<'a> {

@@ -35,14 +35,8 @@ mod search;
 mod tests;
 mod working_sets;
 
-use serde::{Deserialize, Serialize};
-
-use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts};
-use crate::learner::error::Result;
-use crate::learner::shared::checks;
-use crate::learner::shared::cost_path::Candidates;
+use crate::learner::prelude::*;
 use crate::measure::{Convention, Measure};
-use crate::scorer::ScorerConfig;
 use bounds::{PairAggregation, TypeTwoBound, TypeTwoLoss};
 
 const NAME: &str = "permu_rank";

@@ -5,12 +5,9 @@
 
 use super::PermuRankConfig;
 use super::working_sets::{Bound, WorkingSets};
-use crate::data::{RankingBatch, RankingDataset};
-use crate::learner::shared::context::Job;
+use crate::data::RankingBatch;
+use crate::learner::prelude::*;
 use crate::learner::shared::flat_scorer::FlatScorer;
-use crate::learner::solver::{Solved, add_scaled, dot};
-use crate::ranker::Model;
-use crate::scorer::Scorer;
 
 const FIRST_MOMENT: f64 = 0.9;
 const SECOND_MOMENT: f64 = 0.999;

@@ -1,21 +1,15 @@
 //! The working sets of all queries, to which each round adds permutations, and what a scorer does with them.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::bounds::PermutationSet;
 use super::search::Target;
 use super::{NAME, Pairs};
-use crate::data::RankingDataset;
-use crate::learner::error::{LearnerError, Result};
-use crate::learner::shared::checks;
+use crate::learner::prelude::*;
 use crate::learner::shared::context::Selection;
-use crate::learner::solver::Solved;
 use crate::measure::convention::NegativeLabel;
 use crate::measure::{Convention, Measure, Ranking, Ties};
-use crate::parallel;
-use crate::ranker::Model;
 
 /// A query for which an imperfect permutation exists, with its working sets.
 #[derive(Clone)]

@@ -26,22 +26,13 @@ mod potentials;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
-use crate::data::RankingDataset;
 use crate::data::shards::own;
-use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
-use crate::learner::error::{LearnerError, Result};
+use crate::learner::prelude::*;
 use crate::learner::shared::additive::Additive;
-use crate::learner::shared::checks;
-use crate::learner::shared::context::{Fitted, Job, StopReason};
-use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::bins::{Binned, MAX_BINS, bins_of_all};
-use crate::parallel;
-use crate::ranker::{Model, Node, NodeStatistics, TreeEnsemble};
+use crate::ranker::{Node, NodeStatistics, TreeEnsemble};
 use potentials::Levels;
 
 const NAME: &str = "rank_boost";

@@ -1,7 +1,6 @@
 //! The exponential loss of pairs and the potential of every document, computed without forming any pair.
 
-use crate::data::RankingDataset;
-use crate::learner::shared::share::Share;
+use crate::learner::prelude::*;
 
 /// The documents of each query, grouped by label in ascending order. Each process of the data's group holds some of the
 /// queries.

@@ -2,13 +2,9 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use super::pairs::{Active, Levels};
-use crate::data::RankingDataset;
-use crate::learner::shared::share::Share;
+use crate::learner::prelude::*;
 use crate::learner::solver::cutting_plane::Risk;
-use crate::parallel;
 
 /// How much each pair of documents counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -17,21 +17,10 @@
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
-
-use crate::data::RankingDataset;
-use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
-use crate::learner::error::{LearnerError, Result};
-use crate::learner::shared::context::{Fitted, Job, StopReason};
-use crate::learner::shared::cost_path::Candidates;
+use crate::learner::prelude::*;
 use crate::learner::shared::gains::{balanced_weights, gains};
-use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
-use crate::learner::shared::share::{Share, linear_model};
 use crate::learner::solver::normal_equations::{LinearSolution, NormalEquations};
 use crate::measure::Gain;
-use crate::ranker::Model;
 
 const NAME: &str = "regression";
 

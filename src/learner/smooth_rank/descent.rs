@@ -10,9 +10,7 @@ use argmin::solver::quasinewton::LBFGS;
 
 use super::objective::Objective;
 use super::{NAME, Optimizer, SmoothRankConfig};
-use crate::learner::error::{LearnerError, Result};
-use crate::learner::solver::{add_scaled, dot};
-use crate::loss::RankingLoss;
+use crate::learner::prelude::*;
 
 /// The number of recent steps from which L-BFGS estimates the curvature.
 const MEMORY: usize = 10;

@@ -1,27 +1,18 @@
 //! Implements the rounds of SmoothRank, each of which minimizes the objective for one lambda and one sigma.
 
-use std::borrow::Cow;
-
 use burn::tensor::DType;
-use serde::{Deserialize, Serialize};
 
 use super::descent::{self, Descent};
 use super::kernel::KernelMap;
 use super::objective::{LinearObjective, NetworkObjective, Objective};
 use super::{NAME, SmoothRank, SmoothRankConfig};
+use crate::data::BatchPlanner;
 use crate::data::batch::BatchPlannerConfig;
-use crate::data::{BatchPlanner, RankingDataset};
-use crate::learner::entry::RankingLearner;
-use crate::learner::error::{LearnerError, Result};
-use crate::learner::shared::checks;
-use crate::learner::shared::context::{Fitted, Job, StopReason};
+use crate::learner::prelude::*;
 use crate::learner::shared::flat_loss::CELLS;
 use crate::learner::shared::gains::{balanced_weights, start_gain, start_gains};
-use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::normal_equations::NormalEquations;
 use crate::loss::MseGainConfig;
-use crate::ranker::Model;
-use crate::scorer::ScorerConfig;
 
 /// The maximum number of steps of the regression, as a multiple of the maximum for one sigma. More steps are allowed
 /// because the regression starts from random weights.

@@ -11,13 +11,9 @@ use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::SeedableRng;
 use rand::seq::index;
 
-use crate::data::RankingDataset;
-use crate::learner::shared::context::Job;
+use crate::learner::prelude::*;
 use crate::memory::product;
-use crate::parallel;
 use crate::ranker::{KernelExpansion, kernels};
-use crate::refusal::Refusal;
-use crate::seed::seed_for;
 
 /// The number of matrices of the kernel matrix's size that are in memory at once, including the matrices in the
 /// eigenvalue solver.

@@ -27,15 +27,8 @@ mod tests;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts};
-use crate::learner::error::Result;
-use crate::learner::shared::checks;
-use crate::learner::shared::cost_path::Candidates;
-use crate::loss::{BuiltLoss, Change, LossSpec, RankingLoss, Smoothing, key_of_held_constant};
-use crate::refusal::Refusal;
-use crate::scorer::ScorerConfig;
+use crate::learner::prelude::*;
+use crate::loss::{Change, LossSpec, Smoothing, key_of_held_constant};
 
 const NAME: &str = "smooth_rank";
 

@@ -1,26 +1,18 @@
 //! The objective of SmoothRank, for a linear scorer of the features or of kernel components, and for any other scorer
 //! with gradients from automatic differentiation.
 
-use std::borrow::Cow;
-
 use burn::tensor::{DType, Device};
 
 use super::NAME;
 use super::kernel::KernelMap;
 use crate::data::batch::{BatchPlannerConfig, Keep};
 use crate::data::shards::own;
-use crate::data::{BatchPlanner, RankingBatch, RankingDataset};
-use crate::learner::error::{LearnerError, Result};
+use crate::data::{BatchPlanner, RankingBatch};
+use crate::learner::prelude::*;
 use crate::learner::shared::checks::ask_training;
-use crate::learner::shared::context::Job;
 use crate::learner::shared::flat_loss::{CELLS, FlatLoss};
 use crate::learner::shared::flat_scorer::FlatScorer;
-use crate::learner::shared::rounds::Set;
-use crate::learner::shared::share::{Share, linear_model};
-use crate::loss::{RankingLoss, Reduction};
-use crate::ranker::Model;
-use crate::scorer::ScorerConfig;
-use crate::seed::seed_for;
+use crate::loss::Reduction;
 
 /// Computes the scores and the training losses of a scorer with given weights.
 pub(super) trait Objective {

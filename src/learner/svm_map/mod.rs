@@ -18,14 +18,8 @@ mod risk;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Serialize};
-
-use crate::learner::entry::{LearnerConfig, LearnerEntry, Parts, RankingLearner};
-use crate::learner::error::{LearnerError, Result};
-use crate::learner::shared::context::{Fitted, Job};
-use crate::learner::shared::cost_path::Candidates;
-use crate::learner::shared::rounds::Rounds;
-use crate::learner::shared::{checks, cost_path};
+use crate::learner::prelude::*;
+use crate::learner::shared::cost_path;
 use crate::learner::solver::cutting_plane;
 use risk::ApRisk;
 

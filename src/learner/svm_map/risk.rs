@@ -15,11 +15,9 @@
 //! is, they get a common value. This is exact because the sums are concave in `a_k`. Harmonic numbers and prefix sums
 //! of the scores give the sum of `g` over a pool in O(1). Apart from sorting, a query costs O(R log I).
 
-use crate::data::RankingDataset;
-use crate::learner::shared::share::Share;
+use crate::learner::prelude::*;
 use crate::learner::solver::cutting_plane::Risk;
 use crate::learner::solver::descending;
-use crate::parallel;
 
 /// The relevant and the irrelevant documents of a query, as indices counted from the first document of this process.
 struct Query {
