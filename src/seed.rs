@@ -1,5 +1,7 @@
 //! Derives a seed for each purpose from one seed, so the order of execution never changes a result.
 
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
 use sha2::{Digest, Sha256};
 
 /// Derives a seed from the run's seed, for one purpose (`"shuffle"`, `"dropout"`, ...) and one index (epoch, query,
@@ -11,6 +13,11 @@ pub fn seed_for(seed: u64, purpose: &str, index: u64) -> u64 {
     hash.update(purpose.as_bytes());
     let digest = hash.finalize();
     u64::from_le_bytes(digest[..8].try_into().expect("a digest has 32 bytes"))
+}
+
+/// Returns the generator of random numbers for one purpose and one index. [`seed_for`] derives its seed.
+pub fn random_for(seed: u64, purpose: &str, index: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed_for(seed, purpose, index))
 }
 
 #[cfg(test)]

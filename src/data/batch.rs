@@ -7,8 +7,6 @@
 //! the shortest. Queries are shuffled within buckets, and then the batches are shuffled.
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
-use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
 
 use super::dataset::RankingDataset;
@@ -16,7 +14,7 @@ use super::error::DataError;
 use super::padding::{Padding, groups};
 use crate::device::sent;
 use crate::refusal::Refusal;
-use crate::seed::seed_for;
+use crate::seed::random_for;
 
 /// A batch of queries padded to one length.
 #[derive(Debug, Clone)]
@@ -191,7 +189,7 @@ impl BatchPlanner {
 
     /// Returns the batches of an epoch, each as queries with the lengths of their lists.
     fn batches(&self, epoch: u64) -> Vec<Vec<(usize, usize)>> {
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "batches", epoch));
+        let mut random = random_for(self.seed, "batches", epoch);
         let mut queries = self.queries.clone();
         if self.config.shuffle {
             queries.shuffle(&mut random);

@@ -12,15 +12,14 @@
 //! clipped, the expectation of such a loss does not depend on the ranks at which the documents were shown (Joachims,
 //! Swaminathan and Schnabel, Unbiased learning-to-rank with biased feedback).
 
-use chacha20::ChaCha8Rng;
+use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
 
 use super::dataset::RankingDataset;
 use super::error::{DataError, inconsistent};
 use super::positions::Positions;
 use crate::refusal::Refusal;
-use crate::seed::seed_for;
+use crate::seed::random_for;
 use crate::text::counted;
 
 /// A position-based model of clicks.
@@ -130,7 +129,7 @@ impl ClickModel {
             if chances.iter().all(|&chance| chance == 0.0) {
                 continue;
             }
-            let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "clicks", query as u64));
+            let mut random = random_for(self.seed, "clicks", query as u64);
             for session in 1..=self.sessions {
                 let (mut clicked, mut weight) = (vec![0.0f32; chances.len()], vec![1.0f32; chances.len()]);
                 let before = clicks;

@@ -12,13 +12,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
 
 use super::dataset::RankingDataset;
 use super::padding::groups;
 use super::shards::Shards;
-use crate::seed::seed_for;
+use crate::seed::random_for;
 
 /// The number of blocks in a window.
 const BLOCKS: usize = 64;
@@ -65,7 +64,7 @@ impl Windows {
     pub fn epoch(&self, epoch: u64, queries: usize) -> Vec<Window> {
         let turns = self.shards.turns();
         let begun = self.begun(epoch, &turns, queries);
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "batches", epoch));
+        let mut random = random_for(self.seed, "batches", epoch);
         let mut ready = vec![VecDeque::new(); self.shards.count()];
         let together: Vec<&[Begun]> = begun.chunk_by(|one, other| one.step == other.step).collect();
         let first = |place: usize| together.get(place).map_or(turns.len(), |begun| begun[0].step * queries);
@@ -89,7 +88,7 @@ impl Windows {
 
     /// Returns the windows of all shards in an epoch, ordered by first step and then by shard.
     fn begun(&self, epoch: u64, turns: &[usize], queries: usize) -> Vec<Begun> {
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "blocks", epoch));
+        let mut random = random_for(self.seed, "blocks", epoch);
         let mut windows: Vec<_> =
             self.blocks.iter().map(|blocks| self.shuffled(blocks, &mut random).into_iter()).collect();
         let mut left = vec![0; self.shards.count()];
@@ -195,7 +194,7 @@ mod tests {
             let config = BatchPlannerConfig { queries: Some(queries), bucket: false, ..BatchPlannerConfig::default() };
             let shards = Shards::new(sizes.len(), count);
             let windows = Windows::new(&data, &shards, 8 * data.documents() * count, seed).epoch(epoch, queries);
-            let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "batches", epoch));
+            let mut random = random_for(seed, "batches", epoch);
             let in_memory = match count {
                 1 => BatchPlanner::with(&data, &config, seed).unwrap().epoch(epoch),
                 _ => shards.steps(queries, &mut random),

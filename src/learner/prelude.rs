@@ -18,4 +18,4 @@ pub(super) use crate::parallel;
 pub(super) use crate::ranker::Model;
 pub(super) use crate::refusal::Refusal;
 pub(super) use crate::scorer::{Scorer, ScorerConfig};
-pub(super) use crate::seed::seed_for;
+pub(super) use crate::seed::{random_for, seed_for};

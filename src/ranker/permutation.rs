@@ -12,15 +12,13 @@
 use std::num::NonZeroUsize;
 
 use burn::tensor::Device;
-use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
 
 use super::artifact::Ranker;
 use super::error::RankerError;
 use crate::data::RankingDataset;
 use crate::measure::{Convention, Measure, evaluate};
-use crate::seed::seed_for;
+use crate::seed::{random_for, seed_for};
 
 /// The settings for computing the importance of each feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +79,7 @@ impl PermutationImportance {
 
     fn shuffle(&self, mut column: Vec<f32>, offsets: &[usize], feature: usize, repeat: usize) -> Vec<f32> {
         let seed = seed_for(self.seed, "permutation", feature as u64);
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "repeat", repeat as u64));
+        let mut random = random_for(seed, "repeat", repeat as u64);
         if self.across_queries {
             column.shuffle(&mut random);
         } else {

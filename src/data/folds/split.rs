@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 
-use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
 
 use super::Fold;
 use crate::data::dataset::RankingDataset;
 use crate::data::options::Keys;
 use crate::refusal::Refusal;
-use crate::seed::seed_for;
+use crate::seed::random_for;
 
 /// Shuffles the queries of a dataset with the seed `seed`, splits them into `parts` parts, and rotates the parts. Sizes
 /// of parts differ by at most one query.
@@ -33,7 +31,7 @@ pub fn split_by(
     folds: usize,
     seed: u64,
 ) -> Result<Vec<Fold<usize>>, Refusal> {
-    let units = units(dataset, keys, seed_for(seed, "folds", 0));
+    let units = units(dataset, keys, seed, "folds");
     let is_by_time = matches!(keys, Some(Keys::Times(_)));
     let more = if is_by_time { 2 } else { 0 };
     let most = units.len().saturating_sub(more);
@@ -80,11 +78,11 @@ pub fn split_by(
 /// they all go to the set into which the middle query of their group falls. In a split by time, the sets follow one
 /// another in time. In every other split, queries or groups are first shuffled with the seed.
 pub fn split_by_shares(dataset: &RankingDataset, keys: Option<&Keys>, shares: &[f64], seed: u64) -> Vec<Vec<usize>> {
-    cut(units(dataset, keys, seed_for(seed, "split", 0)), shares)
+    cut(units(dataset, keys, seed, "split"), shares)
 }
 
 /// Returns groups of queries that must stay together; the groups are shuffled, or ordered by their times.
-fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64) -> Vec<Vec<usize>> {
+fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64, purpose: &str) -> Vec<Vec<usize>> {
     let mut units: Vec<Vec<usize>> = match keys {
         None => (0..dataset.queries()).map(|query| vec![query]).collect(),
         Some(Keys::Groups(groups)) => {
@@ -104,7 +102,7 @@ fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64) -> Vec<Vec<us
             return queries.chunk_by(|&a, &b| times[a] == times[b]).map(<[usize]>::to_vec).collect();
         }
     };
-    units.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    units.shuffle(&mut random_for(seed, purpose, 0));
     units
 }
 
@@ -182,7 +180,7 @@ mod tests {
     fn parts_of_queries_are_every_so_many_of_the_shuffled_ones() {
         let dataset = queries(11);
         let mut shuffled: Vec<usize> = (0..11).collect();
-        shuffled.shuffle(&mut ChaCha8Rng::seed_from_u64(seed_for(7, "folds", 0)));
+        shuffled.shuffle(&mut random_for(7, "folds", 0));
         for (fold, part) in split(&dataset, 4, 7).unwrap().iter().zip([3, 0, 1, 2]) {
             let mut expected: Vec<usize> = shuffled.iter().copied().skip(part).step_by(4).collect();
             expected.sort_unstable();

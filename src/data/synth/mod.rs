@@ -21,7 +21,6 @@ use std::io::Write;
 use std::ops::Range;
 
 use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
 
 #[cfg(feature = "columnar")]
 use super::columnar::TableWriter;
@@ -31,7 +30,7 @@ use super::letor::from_millionths;
 use crate::memory::product;
 use crate::parallel;
 use crate::refusal::Refusal;
-use crate::seed::seed_for;
+use crate::seed::random_for;
 use crate::text::counted;
 pub use config::{HiddenScorer, SynthConfig};
 use traits::World;
@@ -204,7 +203,7 @@ impl SynthConfig {
 
     /// Returns the random number generator of a query.
     fn random(&self, q: usize) -> ChaCha8Rng {
-        ChaCha8Rng::seed_from_u64(seed_for(self.seed, "synth query", q as u64))
+        random_for(self.seed, "synth query", q as u64)
     }
 
     fn query(&self, world: &World, q: usize) -> Query {

@@ -8,10 +8,10 @@
 //! it imitates.
 
 use chacha20::ChaCha8Rng;
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 
 use super::config::{HiddenScorer, SynthConfig, bell};
-use crate::seed::seed_for;
+use crate::seed::random_for;
 
 /// The number of hidden traits.
 const TRAITS: usize = 8;
@@ -105,10 +105,10 @@ pub(super) type Document = [f64; TRAITS];
 impl World {
     pub fn new(config: &SynthConfig) -> Self {
         let SynthConfig { seed, features, noise, scorer, .. } = *config;
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "synth features", 0));
+        let mut random = random_for(seed, "synth features", 0);
         let lenses = (0..features).map(|feature| Lens::new(feature, &mut random)).collect();
         let mut world = Self { lenses, thresholds: [0.0; 4], noise, scorer };
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "synth thresholds", 0));
+        let mut random = random_for(seed, "synth thresholds", 0);
         let mut grades: Vec<f64> = Vec::with_capacity(CALIBRATION);
         while grades.len() < CALIBRATION {
             // One document of each query, unless the documents of a list belong together.

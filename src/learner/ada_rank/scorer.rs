@@ -12,8 +12,6 @@ use burn::module::Module;
 use burn::nn::loss::Reduction;
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
 use rand::distr::weighted::WeightedIndex;
 use rand::prelude::Distribution;
 
@@ -68,8 +66,7 @@ impl<'a> ScorerRankers<'a> {
                 }
             }
             Emphasis::Sampled => {
-                let mut rng =
-                    ChaCha8Rng::seed_from_u64(seed_for(self.job.context.seed, "ada_rank sample", round as u64));
+                let mut rng = random_for(self.job.context.seed, "ada_rank sample", round as u64);
                 let index = WeightedIndex::new(distribution).map_err(|error| LearnerError::solver(NAME, error))?;
                 for _ in 0..self.queries.len() {
                     weights[self.queries[index.sample(&mut rng)]] += 1.0;

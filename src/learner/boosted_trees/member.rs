@@ -1,8 +1,7 @@
 //! Implements one of the averaged tree ensembles: it draws the queries and features that each tree uses and the
 //! features that each split may use, grows trees, and keeps the scores and their derivatives.
 
-use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
+use rand::Rng;
 use rand::seq::index;
 
 use super::config::{BoostedTreesConfig, NAME, Steps};
@@ -287,7 +286,7 @@ impl Sample {
     /// Draws the queries and features for the tree of a round.
     pub(super) fn new(config: &BoostedTreesConfig, train: &RankingDataset, seed: u64, round: usize) -> Self {
         let round = round as u64;
-        let draw = |purpose, total, share| drawn(seed_for(seed, purpose, round), total, share);
+        let draw = |purpose, total, share| drawn(random_for(seed, purpose, round), total, share);
         let mut is_drawn = vec![false; train.queries()];
         let queries = draw("boosted_trees queries", train.queries(), config.subsample);
         queries.into_iter().for_each(|query| is_drawn[query] = true);
@@ -307,18 +306,18 @@ impl Sample {
         if self.by_node >= 1.0 {
             return self.features.clone();
         }
-        let seed = seed_for(self.seed, "boosted_trees node features", (self.round << 32) | node as u64);
+        let random = random_for(self.seed, "boosted_trees node features", (self.round << 32) | node as u64);
         let numbers: Vec<usize> = (0..self.features.len()).filter(|&feature| self.features[feature]).collect();
         let mut features = vec![false; self.features.len()];
-        drawn(seed, numbers.len(), self.by_node).into_iter().for_each(|place| features[numbers[place]] = true);
+        drawn(random, numbers.len(), self.by_node).into_iter().for_each(|place| features[numbers[place]] = true);
         features
     }
 }
 
 /// Draws a random subset of `0..total`, in ascending order. Its size is the given share of `total`, but at least 1.
-fn drawn(seed: u64, total: usize, share: f64) -> Vec<usize> {
+fn drawn(mut random: impl Rng, total: usize, share: f64) -> Vec<usize> {
     let count = ((total as f64 * share).round() as usize).clamp(1, total);
-    let mut drawn = index::sample(&mut ChaCha8Rng::seed_from_u64(seed), total, count).into_vec();
+    let mut drawn = index::sample(&mut random, total, count).into_vec();
     drawn.sort_unstable();
     drawn
 }

@@ -11,17 +11,14 @@ use std::ops::Range;
 
 use burn::tensor::Device;
 
-use chacha20::ChaCha8Rng;
-use rand::SeedableRng;
-
 use super::config::GradientConfig;
 use super::resident::Resident;
 use crate::data::batch::{BatchPlannerConfig, Keep};
 use crate::data::padding::groups;
 use crate::data::shards::{Shards, own};
 use crate::data::windows::{Window, Windows};
-use crate::data::{BatchPlanner, ByteSize, DataError, RankingBatch, RankingDataset};
-use crate::seed::seed_for;
+use crate::data::{BatchPlanner, ByteSize, DataError, RankingBatch};
+use crate::learner::prelude::*;
 
 /// The length, as a share of the length of the part's longest list, below which a list starts a new part. Only a part
 /// with at least [`ENOUGH`] padded places is ended in this way.
@@ -98,7 +95,7 @@ impl<'a> Batches<'a> {
     /// Plans the steps of an epoch.
     pub(super) fn epoch(&self, epoch: usize) -> Epoch {
         let Some(windows) = &self.windows else {
-            let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "batches", epoch as u64));
+            let mut random = random_for(self.seed, "batches", epoch as u64);
             let steps = match self.shards.count() {
                 2.. if self.per_epoch > 1 => self.shards.steps(self.queries, &mut random),
                 _ => self.batcher.epoch(epoch as u64),

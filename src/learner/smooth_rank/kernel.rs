@@ -6,9 +6,7 @@
 //! inner product of the components of two landmarks equals the value of the kernel for these landmarks. Preparing the
 //! components costs O(landmarks^3), and each document costs O(landmarks x (features + components)).
 
-use chacha20::ChaCha8Rng;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
-use rand::SeedableRng;
 use rand::seq::index;
 
 use crate::learner::prelude::*;
@@ -49,7 +47,7 @@ impl KernelMap {
 
     /// Draws at most `landmarks` documents of `data` as landmarks, and keeps at most `components` components.
     pub(super) fn new(data: &RankingDataset, landmarks: usize, components: usize, gamma: f64, seed: u64) -> Self {
-        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "kernel landmarks", 0));
+        let mut random = random_for(seed, "kernel landmarks", 0);
         let count = landmarks.min(data.documents());
         let mut drawn = index::sample(&mut random, data.documents(), count).into_vec();
         drawn.sort_unstable();
