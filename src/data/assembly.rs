@@ -7,7 +7,6 @@ use super::dataset::RankingDataset;
 use super::error::{DataError, unfit};
 use super::features::Features;
 use super::options::{KeyColumn, Keys, Like, Missing, ReadOptions, Weights};
-use super::positions::Positions;
 use super::rows::Rows;
 use super::source::Input;
 use crate::memory::product;
@@ -31,14 +30,6 @@ pub(super) struct Assembly<'a> {
     pub bytes: u64,
     /// The total size of the files still to be read, in bytes; inputs of unknown size count as 0.
     pub expected_bytes: u64,
-    /// The weight of each query read so far; empty without weights.
-    pub query_weights: Vec<f32>,
-    /// The weight of each document read so far; empty without weights.
-    pub document_weights: Vec<f32>,
-    /// The score that a teacher gives each document read so far, NaN where it gives none; empty without a teacher.
-    pub teacher: Vec<f32>,
-    /// The position of each document read so far; empty without positions.
-    pub positions: Positions,
     /// Whether the data read so far have a missing value.
     pub missing: bool,
     /// The values of a file that is the only input; they are not copied into `rows`.
@@ -66,11 +57,10 @@ pub(super) struct Assembly<'a> {
     /// Runs of documents that continue a query of the current file, each with the number of the query's first run.
     /// Until the end of the file is reached, each run of documents counts as a query.
     pub apart: Vec<(usize, usize)>,
-    files: Vec<PathBuf>,
+    /// The files that were begun, each with the largest feature number that occurs in it so far.
+    files: Vec<FileWidth>,
     /// The number of documents of the files before the current one.
     pub documents_before: usize,
-    /// The largest feature number that occurs in each file.
-    widths: Vec<usize>,
 }
 
 /// The end of an error message about more features than the option `features` allows.
@@ -136,10 +126,6 @@ impl<'a> Assembly<'a> {
             columns: options.features,
             bytes: 0,
             expected_bytes: bytes.fold(0, u64::saturating_add),
-            query_weights: Vec::new(),
-            document_weights: Vec::new(),
-            teacher: Vec::new(),
-            positions: Positions::default(),
             missing: options.absent_value().is_nan(),
             in_file: None,
             inputs: inputs.len(),
@@ -154,7 +140,6 @@ impl<'a> Assembly<'a> {
             apart: Vec::new(),
             files: Vec::new(),
             documents_before: 0,
-            widths: Vec::new(),
         }
     }
 
@@ -162,15 +147,14 @@ impl<'a> Assembly<'a> {
     /// of the file.
     pub fn begin_file(&mut self, path: &Path, puts_together: bool) {
         self.puts_together = puts_together;
-        self.files.push(path.to_path_buf());
+        self.files.push(FileWidth { path: path.to_path_buf(), features: 0 });
         self.documents_before = self.dataset.documents();
-        self.widths.push(0);
     }
 
     /// Notes that the current file has at least this many features.
     pub fn note_width(&mut self, features: usize) {
-        if let Some(width) = self.widths.last_mut() {
-            *width = features.max(*width);
+        if let Some(file) = self.files.last_mut() {
+            file.features = features.max(file.features);
         }
     }
 
@@ -190,7 +174,7 @@ impl<'a> Assembly<'a> {
         match self.begun.get(&query) {
             Some(begun) if self.puts_together && begun.file == file => self.apart.push((run, begun.run)),
             Some(begun) => {
-                return Err(Again { query, first_path: self.files[begun.file].clone(), first_line: begun.line });
+                return Err(Again { query, first_path: self.files[begun.file].path.clone(), first_line: begun.line });
             }
             None => drop(self.begun.insert(query.clone(), Begun { file, line, run })),
         }
@@ -259,9 +243,9 @@ impl<'a> Assembly<'a> {
         }
         reorder(&mut data.labels, documents_before, &documents);
         reorder(&mut data.document_ids, documents_before, &documents);
-        reorder(&mut self.document_weights, documents_before, &documents);
-        reorder(&mut self.teacher, documents_before, &documents);
-        reorder(&mut self.positions.of, documents_before, &documents);
+        reorder(&mut data.document_weights, documents_before, &documents);
+        reorder(&mut data.teacher, documents_before, &documents);
+        reorder(&mut data.positions.of, documents_before, &documents);
         self.rows.reorder(documents_before, &documents);
         data.read_order.extend(data.read_order.len()..documents_before);
         data.read_order.extend(documents);
@@ -272,11 +256,11 @@ impl<'a> Assembly<'a> {
     /// query. `home[i]` is the first run with the same query as run `first + i`.
     fn check_runs(&mut self, first: usize, home: &[usize]) -> Result<(), DataError> {
         let group = self.like.key.map_or("", KeyColumn::name);
-        let weights = differing(&self.query_weights, first, home).map(|found| ("query_weight", found));
+        let weights = differing(&self.dataset.query_weights, first, home).map(|found| ("query_weight", found));
         let groups = differing(&self.groups, first, home).map(|found| (group, found));
         if let Some((column, (run, found, expected))) = weights.or(groups) {
             return Err(DataError::Cell {
-                path: self.files.last().cloned().unwrap_or_default(),
+                path: self.files.last().map(|file| file.path.clone()).unwrap_or_default(),
                 row: self.dataset.offsets[run] - self.documents_before + 1,
                 column: column.to_owned(),
                 found,
@@ -288,7 +272,7 @@ impl<'a> Assembly<'a> {
                 self.times[home] = self.times[home].max(self.times[run]);
             }
         }
-        keep_first(&mut self.query_weights, first, home);
+        keep_first(&mut self.dataset.query_weights, first, home);
         keep_first(&mut self.groups, first, home);
         keep_first(&mut self.times, first, home);
         Ok(())
@@ -321,7 +305,7 @@ impl<'a> Assembly<'a> {
 
     /// Checks that enough memory is free to hold documents of the current file in the matrix.
     pub fn ask_memory(&self, documents: usize, features: usize, bytes: u64) -> Result<(), DataError> {
-        let file = self.files.last().map(|path| path.display().to_string()).unwrap_or_default();
+        let file = self.files.last().map(|file| file.path.display().to_string()).unwrap_or_default();
         let what = format!("a matrix of {} x {}", counted(documents, "document"), counted(features, "feature"));
         Ok(Refusal::ask_memory(&file, what, bytes, ADVICE)?)
     }
@@ -330,7 +314,7 @@ impl<'a> Assembly<'a> {
         let features = self.options.features.unwrap_or(self.rows.count);
         let most_cells = self.options.most_cells(self.bytes);
         if self.dataset.documents().saturating_mul(features) > most_cells
-            && let Some(path) = self.files.last()
+            && let Some(FileWidth { path, .. }) = self.files.last()
         {
             return Err(too_many_cells(path, most_cells));
         }
@@ -351,30 +335,30 @@ impl<'a> Assembly<'a> {
             fill_missing(&mut self.dataset);
         }
         if self.options.query_weights == Weights::File {
-            self.dataset = self.dataset.with_query_weights(self.query_weights)?;
+            let weights = std::mem::take(&mut self.dataset.query_weights);
+            self.dataset = self.dataset.with_query_weights(weights)?;
         }
         if self.options.document_weights == Weights::File {
-            self.dataset = self.dataset.with_document_weights(self.document_weights)?;
+            let weights = std::mem::take(&mut self.dataset.document_weights);
+            self.dataset = self.dataset.with_document_weights(weights)?;
         }
-        self.dataset = self.dataset.with_teacher(self.teacher)?.with_positions(self.positions)?;
+        self.dataset.check_training()?;
         if !self.dataset.read_order.is_empty() {
             self.dataset.read_order.extend(self.dataset.read_order.len()..self.dataset.documents());
         }
-        let widths = self.files.into_iter().zip(self.widths).map(|(path, features)| FileWidth { path, features });
         let keys = self.like.key.map(|key| match key {
             KeyColumn::Group(_) => Keys::Groups(self.groups),
             KeyColumn::Time(_) => Keys::Times(self.times),
         });
-        Ok(Assembled { data: self.dataset, widths: widths.collect(), keys })
+        Ok(Assembled { data: self.dataset, widths: self.files, keys })
     }
 
     /// Rejects a file whose features have only numbers if it has more of them than the tables of the set have columns.
     /// Feature 1 of such a file is the first column of the first table.
     fn check_unnamed(&self, columns: usize) -> Result<(), DataError> {
-        let wide = self.files.iter().zip(&self.widths).find(|(_, width)| **width > columns);
-        wide.map_or(Ok(()), |(path, &width)| {
+        self.files.iter().find(|file| file.features > columns).map_or(Ok(()), |FileWidth { path, features }| {
             let expected = format!("at most {columns}, as many as the tables of the set have columns of features");
-            Err(unfit(path, counted(width, "feature"), expected))
+            Err(unfit(path, counted(*features, "feature"), expected))
         })
     }
 

@@ -252,13 +252,13 @@ impl<'a, 'b> Appender<'a, 'b> {
     fn append_weights(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         if let Some(column) = self.layout.weight {
             let weights = self.numbers(batch, column, "the weight of a document (a finite number of at least 0)")?;
-            self.assembly.document_weights.extend_from_slice(&weights);
+            self.assembly.dataset.document_weights.extend_from_slice(&weights);
         }
         if let Some(column) = self.layout.query_weight {
             let weights = self.numbers(batch, column, "the weight of a query (a finite number of at least 0)")?;
             for (row, weight) in weights.iter().enumerate() {
                 let run = self.run(row);
-                let same = one_of_run(&mut self.assembly.query_weights, run, weight);
+                let same = one_of_run(&mut self.assembly.dataset.query_weights, run, weight);
                 same.map_err(|expected| self.cell(batch, column, row, &expected))?;
             }
         }
@@ -273,7 +273,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         if let Some(row) = (0..scores.len()).find(is_bad) {
             return Err(self.cell(batch, column, row, TEACHER_SCORE));
         }
-        self.assembly.teacher.extend(scores.iter().map(|score| score.unwrap_or(f32::NAN)));
+        self.assembly.dataset.teacher.extend(scores.iter().map(|score| score.unwrap_or(f32::NAN)));
         Ok(())
     }
 
@@ -285,7 +285,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         if let Some(row) = (0..positions.len()).find(is_none) {
             return Err(self.cell(batch, column, row, "the position of a document (text or a whole number)"));
         }
-        self.assembly.positions.extend(positions.iter().flatten());
+        self.assembly.dataset.positions.extend(positions.iter().flatten());
         Ok(())
     }
 

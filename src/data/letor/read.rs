@@ -98,15 +98,15 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
         }
     }
     if options.document_weights == Weights::File {
-        assembly.document_weights.extend(beside::weights_of_documents((path, options), documents)?);
+        assembly.dataset.document_weights.extend(beside::weights_of_documents((path, options), documents)?);
     }
     if options.positions {
-        assembly.positions.extend(beside::positions_of_documents((path, options), documents)?);
+        assembly.dataset.positions.extend(beside::positions_of_documents((path, options), documents)?);
     }
     assembly.put_together()?;
     if options.query_weights == Weights::File {
-        let queries = assembly.dataset.queries() - assembly.query_weights.len();
-        assembly.query_weights.extend(beside::weights_of_queries((path, options), queries)?);
+        let queries = assembly.dataset.queries() - assembly.dataset.query_weights.len();
+        assembly.dataset.query_weights.extend(beside::weights_of_queries((path, options), queries)?);
     }
     Ok(())
 }
