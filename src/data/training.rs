@@ -80,9 +80,7 @@ impl RankingDataset {
         self.check_teacher()?;
         self.check_positions()
     }
-}
 
-impl RankingDataset {
     /// Sets the score that a teacher gives each document, with NaN for a document that it has not scored. A loss that
     /// reads a teacher ([`About::reads_teacher`](crate::loss::About::reads_teacher)) learns from these scores. An empty
     /// vector removes the teacher.
@@ -120,9 +118,7 @@ impl RankingDataset {
         let (scores, has) = scores_or_zero(padding.gather(&self.teacher).iter::<f32>());
         Some([TensorData::new(scores, padding.shape()), TensorData::new(has, padding.shape())])
     }
-}
 
-impl RankingDataset {
     /// Sets the position at which each document was shown; [`Positions::default`] removes them.
     ///
     /// # Errors

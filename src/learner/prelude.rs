@@ -9,7 +9,7 @@ pub(super) use super::error::{LearnerError, Result};
 pub(super) use super::shared::checks;
 pub(super) use super::shared::context::{Fitted, Job, StopReason};
 pub(super) use super::shared::cost_path::Candidates;
-pub(super) use super::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
+pub(super) use super::shared::rounds::{Additive, History, Iterative, Made, Recorded, Rounds, Set, Step};
 pub(super) use super::shared::share::{Share, linear_model};
 pub(super) use super::solver::{Solved, add_scaled, dot};
 pub(super) use crate::data::RankingDataset;

@@ -8,8 +8,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use super::error::RankerError;
-use super::file;
-use super::file::FORMAT;
+use super::file::{self, FORMAT};
 use super::model::Model;
 use super::parts::Parts;
 use super::tree_shap::TreeShap;

@@ -99,7 +99,7 @@ impl TreeEnsemble {
     }
 
     fn scores_by(&self, readers: &ProcessGroup, data: &RankingDataset) -> Vec<f64> {
-        let mut scores = Vec::with_capacity(data.features.most_own_rows(data.documents(), readers));
+        let mut scores = Vec::with_capacity(data.features.parts().most_rows(data.documents(), readers));
         data.features.each_own_block(data.feature_count, readers, 1, |rows| scores.extend(self.scores(rows)));
         readers.gather_numbers(scores)
     }

@@ -47,11 +47,6 @@ impl Features {
         self.each_block(width, self.parts.own_rows(self.documents(width), readers), unit, of_block);
     }
 
-    /// Returns how many rows, out of `all`, are read by the process that reads the most.
-    pub(crate) fn most_own_rows(&self, all: usize, readers: &ProcessGroup) -> usize {
-        self.parts.most_rows(all, readers)
-    }
-
     /// Applies `of_chunk` to each chunk of rows, and adds the results to `none` in the order of the chunks. If the
     /// documents are cut into parts, adds the results of each part to `none`, and then adds the parts, given as
     /// `to_numbers`. Each process reads some of the rows, but receives the result for all.
@@ -98,7 +93,7 @@ impl Features {
 
     /// Returns the values in a range of columns, as one list per column, for the rows that this process reads.
     pub(crate) fn own_columns(&self, width: usize, columns: Range<usize>, readers: &ProcessGroup) -> Vec<Vec<f32>> {
-        let rows = self.most_own_rows(self.documents(width), readers);
+        let rows = self.parts.most_rows(self.documents(width), readers);
         let mut values: Vec<Vec<f32>> = columns.clone().map(|_| Vec::with_capacity(rows)).collect();
         self.each_own_block(width, readers, 1, |rows| {
             parallel::for_each(values.chunks_mut(COLUMNS).enumerate(), |(chunk, values)| {

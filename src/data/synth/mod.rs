@@ -260,7 +260,7 @@ pub fn write_telling(
 ) -> Result<u64, DataError> {
     config.check()?;
     let world = World::new(config);
-    let lines = LineWriter::new(config.features);
+    let prefixes = prefixes(config.features);
     let at_once = 4 * rayon::current_num_threads();
     let mut texts: Vec<Vec<u8>> = vec![Vec::new(); at_once];
     let (mut bytes, begun) = (0, queries.start);
@@ -272,7 +272,7 @@ pub fn write_telling(
             let query = config.query(&world, q);
             text.clear();
             for (label, row) in query.labels.iter().zip(query.millionths.chunks_exact(config.features)) {
-                lines.push(text, *label, q + 1, row);
+                push_line(text, &prefixes, *label, q + 1, row);
             }
         });
         for text in texts {
@@ -285,28 +285,21 @@ pub fn write_telling(
     Ok(bytes)
 }
 
-/// Writes lines with a fixed number of features.
-struct LineWriter {
-    /// The texts `" 1:"`, `" 2:"`, ... before the values.
-    prefixes: Vec<Vec<u8>>,
+/// Returns the texts `" 1:"`, `" 2:"`, ... before the values of a line.
+fn prefixes(features: usize) -> Vec<Vec<u8>> {
+    (1..=features).map(|index| format!(" {index}:").into_bytes()).collect()
 }
 
-impl LineWriter {
-    fn new(features: usize) -> Self {
-        Self { prefixes: (1..=features).map(|index| format!(" {index}:").into_bytes()).collect() }
+/// Appends `label qid:QUERY 1:value ...` and a line end; the values are given in millionths.
+fn push_line(text: &mut Vec<u8>, prefixes: &[Vec<u8>], label: u8, query: usize, millionths: &[i64]) {
+    text.push(b'0' + label);
+    text.extend_from_slice(b" qid:");
+    push_integer(text, query as u64);
+    for (prefix, value) in prefixes.iter().zip(millionths) {
+        text.extend_from_slice(prefix);
+        push_millionths(text, *value);
     }
-
-    /// Appends `label qid:QUERY 1:value ...` and a line end; the values are given in millionths.
-    fn push(&self, text: &mut Vec<u8>, label: u8, query: usize, millionths: &[i64]) {
-        text.push(b'0' + label);
-        text.extend_from_slice(b" qid:");
-        push_integer(text, query as u64);
-        for (prefix, value) in self.prefixes.iter().zip(millionths) {
-            text.extend_from_slice(prefix);
-            push_millionths(text, *value);
-        }
-        text.push(b'\n');
-    }
+    text.push(b'\n');
 }
 
 fn push_integer(text: &mut Vec<u8>, mut value: u64) {
@@ -511,7 +504,7 @@ mod tests {
     fn numbers_have_no_needless_digits() {
         let mut text = Vec::new();
         let values = [0, 1_000_000, -1_500_000, 666_667, -1, 120_000_000_000, 100];
-        LineWriter::new(7).push(&mut text, 3, 12, &values);
+        push_line(&mut text, &prefixes(7), 3, 12, &values);
         let expected = "3 qid:12 1:0 2:1 3:-1.5 4:0.666667 5:-0.000001 6:120000 7:0.0001\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
     }

@@ -5,7 +5,6 @@ use super::scorer::ScorerRankers;
 use super::weak::{Member, WeakRankers, measured};
 use super::{AdaRank, AdaRankConfig, NAME};
 use crate::learner::prelude::*;
-use crate::learner::shared::additive::Additive;
 use crate::learner::shared::context::Round;
 use crate::learner::shared::judge::Judge;
 use crate::measure::mean_of;

@@ -92,11 +92,6 @@ impl Boosting<'_> {
         Ok(config.samples() || is_annealing || loss.built.changed(Change::Noise(&|own| own))?.is_some())
     }
 
-    /// Returns the score of each document, averaged over the tree ensembles of all seeds.
-    fn mean_scores(&self, set: Set) -> Cow<'_, [f64]> {
-        mean(self.members.iter().map(|member| member.scores.on(set).into()))
-    }
-
     /// Returns the training loss of the averaged scores.
     fn loss(&self) -> f64 {
         match &self.members[..] {
@@ -160,7 +155,7 @@ impl Iterative for Boosting<'_> {
     }
 
     fn scores(&self, set: Set, _: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>> {
-        Ok(Some(self.mean_scores(set)))
+        Ok(Some(mean(self.members.iter().map(|member| member.scores.on(set).into()))))
     }
 
     fn conclude(&mut self, stop: StopReason, _: &History, state: &State) -> Result<StopReason> {

@@ -12,7 +12,6 @@ use super::split::TreeParams;
 use super::sums::Buffers;
 use super::tree::{grow, scaled};
 use crate::learner::prelude::*;
-use crate::learner::shared::additive::Additive;
 use crate::learner::shared::gains::start_gains;
 use crate::measure::mean_of;
 use crate::ranker::{Node, NodeStatistics, TreeEnsemble};

@@ -102,9 +102,7 @@ impl GradientConfig {
     pub fn one_query_per_step() -> Self {
         Self { epochs: 200, batch_queries: 1, optimizer: OptimizerConfig::plain_sgd(), ..Self::default() }
     }
-}
 
-impl GradientConfig {
     /// Checks every parameter, and builds the learner for the loss and the scorer in `parts`. The loss is required.
     /// Without a scorer, the learner trains a linear one.
     ///

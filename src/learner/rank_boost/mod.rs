@@ -30,7 +30,6 @@ use std::ops::Range;
 
 use crate::data::shards::own;
 use crate::learner::prelude::*;
-use crate::learner::shared::additive::Additive;
 use crate::learner::solver::bins::{Binned, MAX_BINS, bins_of_all};
 use crate::ranker::{Node, NodeStatistics, TreeEnsemble};
 use potentials::Levels;

@@ -1,6 +1,5 @@
 //! Code that several learners share, such as the context and the rounds of a fit, and checks of data and settings.
 
-pub(crate) mod additive;
 pub(crate) mod anneal;
 pub(crate) mod checks;
 pub(crate) mod context;

@@ -77,7 +77,7 @@ pub(crate) fn bins_in_passes(
     // Several readers each need memory twice: for columns of the rows that they read, and for whole columns.
     let halves = readers.count().min(2);
     let held = |rows: usize| memory / halves / (size_of::<f32>() * rows.max(1));
-    let in_a_pass = held(data.features.most_own_rows(data.documents(), readers));
+    let in_a_pass = held(data.features.parts().most_rows(data.documents(), readers));
     let in_a_pass = (in_a_pass / TOGETHER * TOGETHER).max(TOGETHER);
     for first in (0..width).step_by(in_a_pass) {
         let features = first..width.min(first + in_a_pass);

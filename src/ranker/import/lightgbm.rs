@@ -10,8 +10,7 @@
 use std::collections::HashMap;
 use std::str::FromStr;
 
-use super::entry::{ImportEntry, Imported, allowed, content, supported};
-use super::trees::{TreeList, largest_at_most};
+use super::entry::{ImportEntry, Imported, TreeList, allowed, content, largest_at_most, supported};
 use crate::json::json;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums, ZERO};

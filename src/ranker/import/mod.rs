@@ -13,7 +13,6 @@ mod lightgbm;
 mod ranklib;
 #[cfg(test)]
 mod tests;
-mod trees;
 mod xgboost;
 
 use std::fmt;
@@ -21,8 +20,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::artifact::Metadata;
-use super::artifact::Ranker;
+use super::artifact::{Metadata, Ranker};
 use super::error::RankerError;
 use super::model::Model;
 use crate::data::Normalizer;

@@ -7,8 +7,7 @@
 
 use serde::Deserialize;
 
-use super::entry::{ImportEntry, Imported, allowed, content, parse, supported, unsupported};
-use super::trees::{TreeList, largest_below};
+use super::entry::{ImportEntry, Imported, TreeList, allowed, content, largest_below, parse, supported, unsupported};
 use crate::json::json;
 use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
