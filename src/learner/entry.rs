@@ -208,7 +208,10 @@ impl LearnerEntry {
                 };
                 decoded(params).map(of).unwrap_or_default()
             },
-            defaults: defaults::<C>,
+            defaults: || match crate::json::to_value(C::default()) {
+                Ok(Value::Object(map)) => map,
+                other => unreachable!("a configuration is a struct of plain values, not {other:?}"),
+            },
             keys: crate::json::keys_of::<C>,
             build: |params, parts| {
                 let config = decoded::<C>(params).map_err(|refusal| refusal.under("learner"))?;
@@ -245,14 +248,6 @@ impl LearnerEntry {
 /// parameters, returns the usual defaults.
 pub fn fitting(entry: &LearnerEntry, params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
     (entry.fitting)(params, parts, data)
-}
-
-/// Returns the keys of a configuration that have default values, with these values.
-fn defaults<C: LearnerConfig>() -> Map {
-    match crate::json::to_value(C::default()) {
-        Ok(Value::Object(map)) => map,
-        other => unreachable!("a configuration is a struct of plain values, not {other:?}"),
-    }
 }
 
 fn decoded<C: LearnerConfig>(params: &Map) -> Result<C, Refusal> {

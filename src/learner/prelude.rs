@@ -13,6 +13,7 @@ pub(super) use super::shared::rounds::{Additive, History, Iterative, Made, Recor
 pub(super) use super::shared::share::{Share, linear_model};
 pub(super) use super::solver::{Solved, add_scaled, dot};
 pub(super) use crate::data::RankingDataset;
+pub(super) use crate::data::shards::own;
 pub(super) use crate::loss::{BuiltLoss, RankingLoss};
 pub(super) use crate::parallel;
 pub(super) use crate::ranker::Model;

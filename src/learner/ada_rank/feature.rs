@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use super::weak::{Member, WeakRankers, checked, measured};
-use super::{AdaRankConfig, Directions};
-use crate::data::shards::own;
+use super::{AdaRankConfig, Directions, Member, WeakRankers, checked, measured};
 use crate::learner::prelude::*;
 use crate::learner::shared::judge::Judge;
 

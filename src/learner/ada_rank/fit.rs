@@ -2,8 +2,7 @@
 
 use super::feature::FeatureRankers;
 use super::scorer::ScorerRankers;
-use super::weak::{Member, WeakRankers, measured};
-use super::{AdaRank, AdaRankConfig, NAME};
+use super::{AdaRank, AdaRankConfig, Member, NAME, WeakRankers, measured};
 use crate::learner::prelude::*;
 use crate::learner::shared::context::Round;
 use crate::learner::shared::judge::Judge;

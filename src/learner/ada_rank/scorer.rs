@@ -15,8 +15,7 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use rand::distr::weighted::WeightedIndex;
 use rand::prelude::Distribution;
 
-use super::weak::{Member, WeakRankers};
-use super::{AdaRankConfig, Emphasis, NAME, WeakScorer};
+use super::{AdaRankConfig, Emphasis, Member, NAME, WeakRankers, WeakScorer};
 use crate::data::batch::BatchPlannerConfig;
 use crate::data::{BatchPlanner, RankingBatch};
 use crate::learner::prelude::*;

@@ -9,7 +9,6 @@ use burn::tensor::{DType, Device};
 
 use super::config::{NAME, Steps};
 use crate::data::batch::Keep;
-use crate::data::shards::own;
 use crate::learner::prelude::*;
 use crate::learner::shared::checks::ask_pairs;
 use crate::learner::shared::flat_loss::FlatLoss;

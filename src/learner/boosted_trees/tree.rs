@@ -14,9 +14,8 @@ use super::histogram::{Block, block_of};
 use super::objective::Derivatives;
 use super::split::{Bounds, Scan, Split, TreeParams, Worth, best};
 use super::sums::{Buffers, FixedPoint, Sums};
-use crate::data::shards::own;
 use crate::distributed::ProcessGroup;
-use crate::parallel;
+use crate::learner::prelude::*;
 use crate::ranker::{Node, NodeStatistics};
 
 /// A tree, and the leaf of each training document.

@@ -15,7 +15,7 @@ use super::config::GradientConfig;
 use super::resident::Resident;
 use crate::data::batch::{BatchPlannerConfig, Keep};
 use crate::data::padding::groups;
-use crate::data::shards::{Shards, own};
+use crate::data::shards::Shards;
 use crate::data::windows::{Window, Windows};
 use crate::data::{BatchPlanner, ByteSize, DataError, RankingBatch};
 use crate::learner::prelude::*;

@@ -28,7 +28,6 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::data::shards::own;
 use crate::learner::prelude::*;
 use crate::learner::solver::bins::{Binned, MAX_BINS, bins_of_all};
 use crate::ranker::{Node, NodeStatistics, TreeEnsemble};

@@ -6,7 +6,6 @@ use burn::tensor::{DType, Device};
 use super::NAME;
 use super::kernel::KernelMap;
 use crate::data::batch::{BatchPlannerConfig, Keep};
-use crate::data::shards::own;
 use crate::data::{BatchPlanner, RankingBatch};
 use crate::learner::prelude::*;
 use crate::learner::shared::checks::ask_training;
