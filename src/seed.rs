@@ -16,7 +16,7 @@ pub fn seed_for(seed: u64, purpose: &str, index: u64) -> u64 {
 }
 
 /// Returns the generator of random numbers for one purpose and one index. [`seed_for`] derives its seed.
-pub fn random_for(seed: u64, purpose: &str, index: u64) -> ChaCha8Rng {
+pub(crate) fn random_for(seed: u64, purpose: &str, index: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed_for(seed, purpose, index))
 }
 

@@ -40,9 +40,7 @@ pub struct Source {
     bytes: u64,
     /// The size of the file if it is compressed.
     compressed: Option<Size>,
-    most_bytes: u64,
-    most_ratio: u64,
-    most_line_bytes: usize,
+    options: ReadOptions,
     at_start: bool,
     at_end: bool,
 }
@@ -55,18 +53,8 @@ impl Source {
     pub fn open(input: Input, options: &ReadOptions) -> Result<Self, DataError> {
         let path = input.name().to_path_buf();
         let (reader, compressed) = open(input)?;
-        Ok(Self {
-            path,
-            reader,
-            rest: Vec::new(),
-            bytes: 0,
-            compressed,
-            most_bytes: options.max_decompressed_bytes,
-            most_ratio: options.max_compression_ratio,
-            most_line_bytes: options.max_line_bytes,
-            at_start: true,
-            at_end: false,
-        })
+        let (rest, options) = (Vec::new(), options.clone());
+        Ok(Self { path, reader, rest, bytes: 0, compressed, options, at_start: true, at_end: false })
     }
 
     /// Replaces `block` with the next whole lines, each with its line end. The block is empty at the end of the text.
@@ -82,7 +70,7 @@ impl Source {
             self.at_end = read < wanted;
             self.check_limit()?;
             let first = memchr::memchr(b'\n', &block[searched..]).map_or(block.len(), |end| searched + end);
-            if first > self.most_line_bytes {
+            if first > self.options.max_line_bytes {
                 let at_least = if first < block.len() || self.at_end { "" } else { "at least " };
                 return Err(self.long_line(format!("a line of {at_least}{first} bytes")));
             }
@@ -110,10 +98,10 @@ impl Source {
     /// # Errors
     /// Returns [`DataError::Limit`] for the first line that is too long.
     pub fn check_lines(&self, block: &[u8]) -> Result<(), DataError> {
-        if self.most_line_bytes >= BLOCK {
+        if self.options.max_line_bytes >= BLOCK {
             return Ok(());
         }
-        match block.split(|&byte| byte == b'\n').find(|line| line.len() > self.most_line_bytes) {
+        match block.split(|&byte| byte == b'\n').find(|line| line.len() > self.options.max_line_bytes) {
             Some(line) => Err(self.long_line(format!("a line of {} bytes", line.len()))),
             None => Ok(()),
         }
@@ -125,7 +113,7 @@ impl Source {
     }
 
     fn long_line(&self, found: String) -> DataError {
-        DataError::limit(&self.path, found, format!("{} bytes", self.most_line_bytes), "max_line_bytes")
+        DataError::limit(&self.path, found, format!("{} bytes", self.options.max_line_bytes), "max_line_bytes")
     }
 
     /// Returns the number of bytes of text read so far. The count for a compressed file is at most [`COUNTED_RATIO`]
@@ -137,7 +125,9 @@ impl Source {
 
     fn check_limit(&self) -> Result<(), DataError> {
         let Some(size) = &self.compressed else { return Ok(()) };
-        let (limit, option) = most_decompressed(size.load(Ordering::Relaxed), self.most_ratio, self.most_bytes);
+        let ReadOptions { max_compression_ratio, max_decompressed_bytes, .. } = self.options;
+        let size = size.load(Ordering::Relaxed);
+        let (limit, option) = most_decompressed(size, max_compression_ratio, max_decompressed_bytes);
         if self.bytes <= limit {
             return Ok(());
         }
@@ -323,21 +313,12 @@ mod tests {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         io::copy(&mut io::repeat(b'1').take(UNSUSPICIOUS + (8 << 20)), &mut encoder).unwrap();
         let compressed = encoder.finish().unwrap();
-        let stream = |most_ratio| {
-            let path = Path::new("stream");
-            let (reader, compressed) = sniff(path, Cursor::new(compressed.clone()), None).unwrap();
-            let mut source = Source {
-                path: path.to_path_buf(),
-                reader,
-                rest: Vec::new(),
-                bytes: 0,
-                compressed,
-                most_bytes: u64::MAX,
-                most_ratio,
-                most_line_bytes: usize::MAX,
-                at_start: true,
-                at_end: false,
-            };
+        let stream = |max_compression_ratio| {
+            let (max_decompressed_bytes, max_line_bytes) = (u64::MAX, usize::MAX);
+            let options =
+                ReadOptions { max_compression_ratio, max_decompressed_bytes, max_line_bytes, ..ReadOptions::default() };
+            let input = Input::from_reader("stream", Cursor::new(compressed.clone()));
+            let mut source = Source::open(input, &options).unwrap();
             let mut block = Vec::new();
             source.next_block(&mut block).map(|()| (block.len() as u64, source.bytes_that_count()))
         };

@@ -183,7 +183,7 @@ impl Ranker {
         let normalized = |data| self.normalized(Cow::Borrowed(data));
         let shap = TreeShap::new(trees, normalized(background)?.features.to_slice())
             .map_err(|error| RankerError::Trees(error.to_string()))?;
-        Ok(Contributions { values: shap.all(normalized(data)?.features.to_slice()), expected: shap.expected() })
+        Ok(Contributions { values: shap.all(normalized(data)?.features.to_slice()), expected: shap.expected })
     }
 
     /// Returns the normalized data that the model scores.

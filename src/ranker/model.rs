@@ -84,7 +84,7 @@ impl Model {
             Model::Trees(_) | Model::Kernel(_) => None,
         };
         let Some(config) = scorer.map(Scorer::config).filter(ScorerConfig::sees_lists) else { return Ok(()) };
-        let longest = (0..data.queries()).map(|query| data.range(query).len()).max().unwrap_or(0);
+        let longest = data.longest_query();
         let what = format!("scoring a list of {longest} documents");
         let advice = "leave out longer lists, or train a scorer with fewer and narrower layers";
         Refusal::ask_memory("scorer", what, config.bytes_in_use([1, longest]), advice)

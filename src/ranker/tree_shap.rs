@@ -36,7 +36,8 @@ pub(super) struct TreeShap<'a> {
     shares: Vec<f64>,
     /// The nodes of a quadrature that is exact for the longest path.
     nodes: Vec<Node>,
-    expected: f64,
+    /// The mean score of the background documents.
+    pub expected: f64,
 }
 
 impl<'a> TreeShap<'a> {
@@ -74,11 +75,6 @@ impl<'a> TreeShap<'a> {
         let mut shap = Self { trees, shares, nodes, expected: 0.0 };
         shap.expected = arrays.roots.iter().map(|&root| shap.expected_of(root as usize)).sum();
         Ok(shap)
-    }
-
-    /// Returns the mean score of the background documents.
-    pub fn expected(&self) -> f64 {
-        self.expected
     }
 
     fn expected_of(&self, root: usize) -> f64 {
@@ -294,7 +290,7 @@ mod tests {
                     }
                 }
                 let mean = trees.scores(&background).iter().sum::<f64>() / documents as f64;
-                assert!(documents == 0 || (shap.expected() - mean).abs() < 1e-12);
+                assert!(documents == 0 || (shap.expected - mean).abs() < 1e-12);
             }
         }
     }
@@ -317,7 +313,7 @@ mod tests {
         let shap = TreeShap::new(&trees, &background).unwrap();
         let all = shap.all(&features);
         for (row, found) in features.chunks(40).zip(all.chunks(40)) {
-            let sum = shap.expected() + found.iter().sum::<f64>();
+            let sum = shap.expected + found.iter().sum::<f64>();
             assert!((sum - trees.score(row)).abs() < 1e-12, "{sum} {}", trees.score(row));
             assert_eq!(found, shap.contributions(row));
         }

@@ -86,12 +86,8 @@ impl Features {
         all
     }
 
-    /// Returns the values in a range of columns, as one list per column, with a single pass over a file.
-    pub(crate) fn columns(&self, width: usize, columns: Range<usize>) -> Vec<Vec<f32>> {
-        self.own_columns(width, columns, ProcessGroup::ALONE)
-    }
-
-    /// Returns the values in a range of columns, as one list per column, for the rows that this process reads.
+    /// Returns the values in a range of columns, as one list per column, for the rows that this process reads, with a
+    /// single pass over a file.
     pub(crate) fn own_columns(&self, width: usize, columns: Range<usize>, readers: &ProcessGroup) -> Vec<Vec<f32>> {
         let rows = self.parts.most_rows(self.documents(width), readers);
         let mut values: Vec<Vec<f32>> = columns.clone().map(|_| Vec::with_capacity(rows)).collect();

@@ -121,7 +121,8 @@ fn filled_values_in_a_file_are_those_in_memory() {
             assert_eq!((file.first_missing(), file.statistics()), (None, memory.statistics()));
             #[cfg(feature = "learners")]
             assert!((0..8).all(|feature| !file.is_partly_missing(feature)));
-            assert_eq!(file.features.columns(8, 0..8), memory.features.columns(8, 0..8));
+            let columns = |data: &RankingDataset| data.features.own_columns(8, 0..8, ProcessGroup::ALONE);
+            assert_eq!(columns(&file), columns(&memory));
             let mut copied = vec![0.0; 20 * 8];
             file.features.copy_rows(8, 17..37, &mut copied);
             assert_eq!(bits(&copied), bits(&memory.features.to_slice()[17 * 8..37 * 8]), "{kind:?}");

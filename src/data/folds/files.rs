@@ -24,8 +24,13 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
         return (1..).zip(folders).map(|(number, path)| named_files(&path, number)).collect();
     }
     let parts = numbered(folder, &names, "S", |name| part_number(name).filter(|_| folder.join(name).is_file()))?;
-    if !parts.is_empty() {
-        return rotate(folder, &parts);
+    match parts.len() {
+        0 => {}
+        count @ 1..3 => {
+            let expected = "at least three parts S1, S2, S3 (to train, validate and test)";
+            return Err(DataError::folds(folder, counted(count, "part"), expected));
+        }
+        count => return Ok((0..count).map(|first| Fold::rotated(first, &parts)).collect()),
     }
     if SETS.iter().flat_map(|set| set.iter()).any(|set| file(folder, &[set]).is_some()) {
         return Ok(vec![named_files(folder, 1)?]);
@@ -35,15 +40,6 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     let near = did_you_mean(&near(&names, &SETS.concat()));
     let expected = format!("folders Fold1, Fold2, ..., or parts S1, S2, ..., or {FILES}{near}");
     Err(DataError::folds(folder, found, expected))
-}
-
-fn rotate(folder: &Path, parts: &[PathBuf]) -> Result<Vec<Fold>, DataError> {
-    let count = parts.len();
-    if count < 3 {
-        let expected = "at least three parts S1, S2, S3 (to train, validate and test)";
-        return Err(DataError::folds(folder, counted(count, "part"), expected));
-    }
-    Ok((0..count).map(|first| Fold::rotated(first, parts)).collect())
 }
 
 /// The accepted endings of file names, in order of preference. Text comes first, so adding tables to a folder of text

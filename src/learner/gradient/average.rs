@@ -4,9 +4,10 @@
 //! initial model is not part of the average, so the average of a short fit does not stay close to the initial model.
 //! Running statistics of batch norm are averaged in the same way.
 
-use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::Tensor;
 
+use crate::learner::shared::flat_scorer::flat;
 use crate::scorer::Scorer;
 
 /// The average so far.
@@ -50,20 +51,6 @@ impl AveragedWeights {
     /// Returns a scorer with the averaged weights, or the scorer itself before the first step.
     pub(super) fn scorer(&self, scorer: Scorer) -> Scorer {
         if self.steps == 0 { scorer } else { scorer.map(&mut Fill(self.weights.iter())) }
-    }
-}
-
-fn flat(scorer: &Scorer) -> Vec<Tensor<1>> {
-    let mut flat = Flat(Vec::new());
-    scorer.visit(&mut flat);
-    flat.0
-}
-
-struct Flat(Vec<Tensor<1>>);
-
-impl ModuleVisitor for Flat {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        self.0.push(param.val().flatten(0, D - 1));
     }
 }
 

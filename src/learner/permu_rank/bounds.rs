@@ -88,17 +88,11 @@ pub(crate) struct PermutationSet {
 }
 
 impl PermutationSet {
-    /// Creates empty working sets for a query with `documents` documents. `perfect_measure` is the measure of a perfect
-    /// permutation, which is 1 for a normalized measure.
+    /// Creates empty working sets for a query with `documents` documents, with an `F` that sums over all pairs.
+    /// `perfect_measure` is the measure of a perfect permutation, which is 1 for a normalized measure.
     pub(crate) fn new(documents: usize, perfect_measure: f64) -> Self {
         let (perfect, imperfect, imperfect_measures) = (Vec::new(), Vec::new(), Vec::new());
         Self { documents, perfect_measure, levels: None, perfect, imperfect, imperfect_measures }
-    }
-
-    /// Creates empty working sets for a query, with an `F` that sums only over pairs of documents with different
-    /// levels. `levels` holds the level of each document.
-    pub(crate) fn over_levels(levels: Vec<u32>, perfect_measure: f64) -> Self {
-        Self { levels: Some(levels.clone()), ..Self::new(levels.len(), perfect_measure) }
     }
 
     /// Returns the coefficient of each document's score in `F(order)`, indexed by document.
@@ -309,7 +303,8 @@ mod tests {
 
     #[test]
     fn orders_that_differ_only_inside_a_level_are_the_same() {
-        let mut sets = PermutationSet::over_levels(vec![1, 1, 0], 1.0);
+        let mut sets = PermutationSet::new(3, 1.0);
+        sets.levels = Some(vec![1, 1, 0]);
         assert!(sets.insert_perfect(vec![0, 1, 2]));
         assert!(!sets.insert_perfect(vec![1, 0, 2]));
         assert!(sets.insert_imperfect(vec![2, 1, 0], 0.5));

@@ -61,10 +61,8 @@ impl<'a> Target<'a> {
         let mut ideal: Vec<u32> = (0..level.len() as u32).collect();
         ideal.sort_by_key(|&document| Reverse(level[document as usize]));
         let perfect = measure(&ideal);
-        let empty = match pairs {
-            Pairs::All => PermutationSet::new(level.len(), perfect),
-            Pairs::Different => PermutationSet::over_levels(level.clone(), perfect),
-        };
+        let mut empty = PermutationSet::new(level.len(), perfect);
+        empty.levels = (pairs == Pairs::Different).then(|| level.clone());
         Self { level, cutoff, measure: Box::new(measure), perfect, empty }
     }
 

@@ -46,7 +46,7 @@ impl<'a> Levels<'a> {
             of_all(self.queries.iter().map(|runs| largest_difference(runs, scores)).fold(f64::NEG_INFINITY, f64::max));
         let mut terms = Vec::with_capacity(documents.len());
         for runs in &self.queries {
-            let mut below = ExpSum::default();
+            let mut below = ExpSum::EMPTY;
             for run in runs {
                 for &d in run {
                     let won = below.times_exp(-scores[d] - largest);
@@ -55,7 +55,7 @@ impl<'a> Levels<'a> {
                 }
                 run.iter().for_each(|&d| below.add_exp(scores[d]));
             }
-            let mut above = ExpSum::default();
+            let mut above = ExpSum::EMPTY;
             for run in runs.iter().rev() {
                 run.iter().for_each(|&d| potentials[d - documents.start] -= above.times_exp(scores[d] - largest));
                 run.iter().for_each(|&d| above.add_exp(-scores[d]));
@@ -85,13 +85,9 @@ struct ExpSum {
     sum: f64,
 }
 
-impl Default for ExpSum {
-    fn default() -> Self {
-        Self { largest: f64::NEG_INFINITY, sum: 0.0 }
-    }
-}
-
 impl ExpSum {
+    const EMPTY: Self = Self { largest: f64::NEG_INFINITY, sum: 0.0 };
+
     fn add_exp(&mut self, x: f64) {
         if x > self.largest {
             self.sum = self.sum * (self.largest - x).exp() + 1.0;

@@ -21,9 +21,8 @@ impl FlatScorer {
 
     /// Returns the parameters of the wrapped scorer, in the order in which a module visits them.
     pub(crate) fn parameters(&self) -> Vec<f64> {
-        let mut reader = Reader(Vec::new());
-        self.scorer.visit(&mut reader);
-        reader.0
+        let values = |parameter: Tensor<1>| parameter.into_data().iter::<f64>().collect::<Vec<f64>>();
+        flat(&self.scorer).into_iter().flat_map(values).collect()
     }
 
     /// Returns a scorer that has the given parameters and tracks gradients.
@@ -49,11 +48,18 @@ impl FlatScorer {
     }
 }
 
-struct Reader(Vec<f64>);
+/// Returns all parameters of a scorer, each as a flat tensor, in the order in which a module visits them.
+pub(crate) fn flat(scorer: &Scorer) -> Vec<Tensor<1>> {
+    let mut flat = Flat(Vec::new());
+    scorer.visit(&mut flat);
+    flat.0
+}
 
-impl ModuleVisitor for Reader {
+struct Flat(Vec<Tensor<1>>);
+
+impl ModuleVisitor for Flat {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        self.0.extend(param.val().into_data().iter::<f64>());
+        self.0.push(param.val().flatten(0, D - 1));
     }
 }
 

@@ -8,9 +8,6 @@ use crate::learner::error::Result;
 use crate::loss::{LossError, Orientation, RankingLoss, idle_queries};
 use crate::measure::{Evaluator, Measure, Rankings, mean, mean_of};
 
-/// The measure on each query, or `None` for a query that the convention leaves out.
-pub(crate) type QueryValues = Vec<Option<f64>>;
-
 /// A measure and a convention that have been checked for compatibility.
 pub(crate) struct Judge {
     pub(crate) measure: Measure,
@@ -23,14 +20,15 @@ impl Judge {
         Ok(Self { measure: selection.measure, evaluator })
     }
 
-    /// Returns the measure on each query. Scores are rounded to `f32` before they are compared, as in a saved model.
-    pub(crate) fn values(&self, data: &RankingDataset, scores: &[f64]) -> Result<QueryValues> {
+    /// Returns the measure on each query, or `None` for a query that the convention leaves out. Scores are rounded to
+    /// `f32` before they are compared, as in a saved model.
+    pub(crate) fn values(&self, data: &RankingDataset, scores: &[f64]) -> Result<Vec<Option<f64>>> {
         let scores: Vec<f32> = scores.iter().map(|&score| score as f32).collect();
         Ok(self.evaluator.first_measure(&data.rankings(&scores))?)
     }
 
     /// Does the same as [`values`](Self::values), but divides the queries among the group of the data.
-    pub(crate) fn shared_values(&self, data: &RankingDataset, scores: &[f64]) -> Result<QueryValues> {
+    pub(crate) fn shared_values(&self, data: &RankingDataset, scores: &[f64]) -> Result<Vec<Option<f64>>> {
         let group = data.group();
         if group.count() == 1 {
             return self.values(data, scores);

@@ -57,7 +57,7 @@ impl Binned {
 /// Cuts each feature in a range into at most `bins` bins (2 to [`MAX_BINS`]). Missing values get a further bin, but the
 /// total is at most [`MAX_BINS`]. The values of these features stay in memory until the last feature is cut.
 pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize) -> impl Iterator<Item = Binned> {
-    let columns = data.features.columns(data.feature_count, features);
+    let columns = data.features.own_columns(data.feature_count, features, ProcessGroup::ALONE);
     columns.into_iter().map(move |values| Binned::new(&values, bins))
 }
 

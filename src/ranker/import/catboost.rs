@@ -10,10 +10,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::entry::{ImportEntry, Imported, TreeList, allowed, content, parse, supported};
-use crate::json::json;
-use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
-use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
+use super::entry::*;
 
 pub(super) const ENTRY: ImportEntry = ImportEntry {
     title: ["CatBoost", "JSON"],

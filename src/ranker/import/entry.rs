@@ -1,5 +1,5 @@
 //! An entry of a format that is read, the words in which a file is refused, and the list that takes the trees of a file.
-//! The list makes a [`TreeEnsemble`] with the same decisions.
+//! The list makes a [`TreeEnsemble`] with the same decisions. Every format imports all names from here.
 //!
 //! Features in this crate are 32-bit floats. A split with a single threshold can therefore always be written as
 //! `x <= t`, where `t` is the largest 32-bit float that goes left. If a split sends no finite value left, its sides are
@@ -9,9 +9,10 @@ use std::fmt::Display;
 
 use serde::de::DeserializeOwned;
 
-use crate::json::Value;
-use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
-use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
+pub(super) use crate::json::{Value, json};
+pub(super) use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
+use crate::ranker::tree_ensemble::{LEAF, TreeArrays, TreeEnsemble};
+pub(super) use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 /// A format: its names, and the function that reads it.
 #[derive(Debug)]
@@ -73,9 +74,7 @@ pub(super) fn supported(is_supported: bool, found: impl Display, expected: impl 
 
 /// The trees that have been read from a file so far, in the file's order.
 #[derive(Default)]
-pub(super) struct TreeList {
-    arrays: TreeArrays,
-}
+pub(super) struct TreeList(TreeArrays);
 
 impl TreeList {
     /// Adds a tree, together with the training statistics of its nodes. The root is the first node. Leaves out nodes
@@ -84,9 +83,9 @@ impl TreeList {
     /// # Errors
     /// Returns an error if a child does not exist or has two parents.
     pub fn push(&mut self, nodes: &[ForeignNode], statistics: &NodeStatistics) -> Result<(), String> {
-        let tree = self.arrays.roots.len();
+        let tree = self.0.roots.len();
         let refuse = |found: String, expected: &str| Err(content(format!("tree {tree}"), found, expected));
-        let arrays = &mut self.arrays;
+        let arrays = &mut self.0;
         let first = arrays.feature.len();
         arrays.roots.push(first as u32);
         let mut is_placed = vec![false; nodes.len()];
@@ -142,7 +141,7 @@ impl TreeList {
     /// Returns the highest feature number that any split uses. Feature numbers start at 1. Returns 1 if there are no
     /// splits.
     pub fn features_in_use(&self) -> usize {
-        self.arrays.feature.iter().filter(|&&feature| feature != LEAF).max().map_or(1, |&feature| feature as usize + 1)
+        self.0.feature.iter().filter(|&&feature| feature != LEAF).max().map_or(1, |&feature| feature as usize + 1)
     }
 
     /// Returns the finished ensemble of trees.
@@ -151,7 +150,7 @@ impl TreeList {
     /// Returns an error if a split uses a feature beyond `features`, or if a number is not finite.
     pub fn finish(mut self, features: usize, sums: Sums) -> Result<TreeEnsemble, String> {
         // Scores do not depend on statistics, so lists without information are dropped and the ranker is accepted.
-        let NodeStatistics { count, weight, gain } = &mut self.arrays.statistics;
+        let NodeStatistics { count, weight, gain } = &mut self.0.statistics;
         if count.iter().all(|&documents| documents == 0) {
             count.clear();
         }
@@ -160,7 +159,7 @@ impl TreeList {
                 list.clear();
             }
         }
-        let trees = TreeEnsemble::from_arrays(features, self.arrays);
+        let trees = TreeEnsemble::from_arrays(features, self.0);
         Ok(trees.map_err(syntax)?.with_sums(sums))
     }
 }

@@ -10,10 +10,8 @@
 use std::collections::HashMap;
 use std::str::FromStr;
 
-use super::entry::{ImportEntry, Imported, TreeList, allowed, content, largest_at_most, supported};
-use crate::json::json;
-use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
-use crate::ranker::tree_ensemble::{NodeStatistics, Sums, ZERO};
+use super::entry::*;
+use crate::ranker::tree_ensemble::ZERO;
 
 pub(super) const ENTRY: ImportEntry = ImportEntry {
     title: ["LightGBM", "text"],

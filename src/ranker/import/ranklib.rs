@@ -11,10 +11,7 @@ use std::fmt::Display;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::entry::{ImportEntry, Imported, TreeList, allowed, content, supported};
-use crate::json::json;
-use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
-use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
+use super::entry::*;
 
 pub(super) const ENTRY: ImportEntry = ImportEntry {
     title: ["RankLib", "XML"],

@@ -7,10 +7,7 @@
 
 use serde::Deserialize;
 
-use super::entry::{ImportEntry, Imported, TreeList, allowed, content, largest_below, parse, supported, unsupported};
-use crate::json::json;
-use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
-use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
+use super::entry::*;
 
 /// The call that saves a ranker in the notation that is read.
 const SAVE: &str = "save_model(\"NAME.json\")";
