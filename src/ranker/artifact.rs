@@ -15,7 +15,7 @@ use super::tree_shap::TreeShap;
 use crate::atomic_file;
 use crate::data::options::{NUMBERED, letters, numbered};
 use crate::data::{Columns, Normalizer, RankingDataset, missing_name};
-use crate::json::Value;
+use crate::json::{Value, json};
 use crate::measure::Convention;
 use crate::memory::product;
 use crate::refusal::Refusal;
@@ -43,7 +43,8 @@ pub struct Contributions {
     pub expected: f64,
 }
 
-#[derive(Serialize, Deserialize)]
+/// What [`Ranker::saved`] returns.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {
     normalizer: Normalizer,
@@ -211,8 +212,7 @@ impl Ranker {
 
     /// Returns everything but the model as JSON.
     pub(super) fn saved(&self) -> Value {
-        let saved = Saved { normalizer: self.normalizer.clone(), about: self.metadata.clone() };
-        crate::json::to_value(saved).expect("plain values")
+        json!({ "normalizer": self.normalizer, "about": self.metadata })
     }
 
     /// Builds a ranker from the parts of its model and from what [`saved`](Self::saved) returned.

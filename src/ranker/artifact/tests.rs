@@ -268,8 +268,7 @@ fn a_damaged_file_never_gives_other_scores() {
 #[test]
 fn a_normalizer_that_no_fit_produces_is_refused() {
     let whole = ranker(models().remove(0));
-    let saved = Saved { normalizer: whole.normalizer.clone(), about: whole.metadata.clone() };
-    let mut saved = crate::json::to_value(saved).unwrap();
+    let mut saved = whole.saved();
     saved["normalizer"]["map"]["z_score"]["mean"].as_array_mut().unwrap().pop();
     let bytes = file::encode(&Parts::from_model(&whole.model), saved);
     let error = Ranker::from_bytes(&bytes, Path::new("made"), &Device::flex()).unwrap_err().to_string();
