@@ -1,5 +1,5 @@
-//! An entry of a format that is read, the words in which a file is refused, and the list that takes the trees of a file.
-//! The list makes a [`TreeEnsemble`] with the same decisions. Every format imports all names from here.
+//! An entry of a format that is read, the words in which a file is refused, and the list that takes the trees of a
+//! file. The list makes a [`TreeEnsemble`] with the same decisions. Every format imports all names from here.
 //!
 //! Features in this crate are 32-bit floats. A split with a single threshold can therefore always be written as
 //! `x <= t`, where `t` is the largest 32-bit float that goes left. If a split sends no finite value left, its sides are
