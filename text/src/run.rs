@@ -326,7 +326,7 @@ fn or_again<T>(
     again: impl FnOnce() -> Result<T, OutputError>,
 ) -> Result<T, OutputError> {
     match opened {
-        Err(OutputError::Unfinished { path }) if path == home => again(),
+        Err(OutputError::Unfinished(path)) if path == home => again(),
         opened => opened,
     }
 }

@@ -11,7 +11,7 @@ use super::progress::Fits;
 use super::*;
 use crate::experiment::{
     Chosen, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination, ExperimentError,
-    FinishedRun, FoldResult, KEPT, Keep, Measures, OutputError, Part, PartDone, PlannedFits, Report, RunRecord,
+    FinishedRun, FoldResult, KEPT, Keep, Measures, OutputError, Part, PlannedFits, Report, RunRecord,
     TrainRun, add_page, agree, format_of, json_bytes,
 };
 use crate::report::write_reports;
@@ -194,7 +194,7 @@ impl CvArgs {
         if let Work::Part(part) = work {
             let done = run.plan.run_part(part, &options);
             fits.end();
-            let PartDone { fits, all } = done?;
+            let (fits, all) = (done?, run.plan.count());
             if self.json {
                 writeln!(out, "{}", json!({"part": part.to_string(), "fits": fits, "all": all}))?;
             } else if !self.quiet {
@@ -352,7 +352,7 @@ fn check_refit(path: &Path, run: &Identity, claim: Claim) -> Result<Claim> {
     let check = |claim| OutputFolder::check(&Place::Folder(path.to_path_buf()), &run.refit(), claim);
     match check(claim) {
         Ok(()) => Ok(claim),
-        Err(OutputError::NothingToResume { .. }) => Ok(Claim::New),
+        Err(OutputError::NothingToResume(_)) => Ok(Claim::New),
         Err(error) => Err(Failure::from(error).context("--refit")),
     }
 }

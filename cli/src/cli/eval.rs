@@ -103,7 +103,7 @@ fn evaluate_scored(args: &EvalArgs, out: &mut dyn Write) -> Result {
     let queries = data.query_ids.iter().map(String::as_str).collect();
     let (measure, values) = (&evaluation.means[0].0, &evaluation.per_query[0]);
     let scores = [&scored.scores[..], scored.order(&convention)];
-    let extremes = asked.map(|asked| ExtremeQueries::ranked(measure, data, scores, values, asked));
+    let extremes = asked.map(|asked| ExtremeQueries::new(measure, data, scores, values, asked));
     Shown { evaluation: &evaluation, queries, run: None, extremes }.show(args, out)
 }
 

@@ -349,15 +349,14 @@ impl Fits {
     pub fn show(&self, event: JobEvent) {
         match event {
             JobEvent::Begun(label) => self.lines.begun(label),
-            JobEvent::Done(job) => {
-                self.lines.state().all = Some(job.all);
+            JobEvent::Done { finished, all, label, selection, surrogate } => {
+                self.lines.state().all = Some(all);
                 let figures = || {
-                    let known =
-                        [(2, self.measure.to_string(), job.selection), (5, SURROGATE.to_string(), job.surrogate)];
+                    let known = [(2, self.measure.to_string(), selection), (5, SURROGATE.to_string(), surrogate)];
                     let known = known.into_iter().filter_map(|(rank, name, value)| Some(figure(rank, &name, value?)));
-                    [(1, job.label.to_string())].into_iter().chain(known).collect()
+                    [(1, label.to_string())].into_iter().chain(known).collect()
                 };
-                self.lines.show(job.finished, job.label, figures);
+                self.lines.show(finished, label, figures);
             }
             JobEvent::Warning(label, message) => {
                 let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);

@@ -147,23 +147,14 @@ pub enum OutputError {
         source: io::Error,
     },
     /// A folder that another run has locked.
-    #[error("{path}: another run is writing into this folder; choose another with --out")]
-    Busy {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("{0}: another run is writing into this folder; choose another with --out")]
+    Busy(PathBuf),
     /// A folder that holds the run, unfinished.
-    #[error("{path}: holds an unfinished run: --resume continues it, --overwrite starts again")]
-    Unfinished {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("{0}: holds an unfinished run: --resume continues it, --overwrite starts again")]
+    Unfinished(PathBuf),
     /// A folder that holds no unfinished run to resume.
-    #[error("{path}: nothing to resume, since there is no run here; leave out --resume to start one")]
-    NothingToResume {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("{0}: nothing to resume, since there is no run here; leave out --resume to start one")]
+    NothingToResume(PathBuf),
     /// A folder that holds another run, or files that burn-rank did not write.
     #[error("{path}: {reason}")]
     Occupied {

@@ -61,19 +61,9 @@ impl ExtremeQueries {
     pub const SHOWN: &'static str = "the first 15 documents, and those that belong among the first 5";
 
     /// Picks the `worst` queries with the lowest values and the `best` queries with the highest. Queries without a
-    /// value are left out. `scores` contains one score per document. Ties go to the first query.
+    /// value are left out. `scores` contains one score per document, and `order` the number by which it is ranked. Ties
+    /// go to the first query.
     pub fn new(
-        measure: impl ToString,
-        data: &RankingDataset,
-        scores: &[f32],
-        values: &[Option<f64>],
-        ends: [usize; 2],
-    ) -> Self {
-        Self::ranked(measure, data, [scores; 2], values, ends)
-    }
-
-    /// Does the same as [`new`](Self::new) for documents that are ranked by other numbers, their `order`.
-    pub(crate) fn ranked(
         measure: impl ToString,
         data: &RankingDataset,
         [scores, order]: [&[f32]; 2],
@@ -96,7 +86,7 @@ impl ExtremeQueries {
     pub fn of_report(measure: impl ToString, data: &RankingDataset, scores: &[f32], values: &[Option<f64>]) -> Self {
         let counted = values.iter().flatten().filter(|value| value.is_finite()).count();
         let ends = [counted.div_ceil(2), counted / 2].map(|half| half.min(IN_REPORT));
-        Self::new(measure, data, scores, values, ends)
+        Self::new(measure, data, [scores; 2], values, ends)
     }
 }
 

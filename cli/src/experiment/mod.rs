@@ -27,7 +27,7 @@ pub(crate) use agreement::agree;
 pub(crate) use config::{ConfigError, from_toml, without_nulls, written_value};
 pub use config::{DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, Rung};
 pub(crate) use cross_validation::format_of;
-pub use cross_validation::{CrossValidationOptions, JobEvent, KEPT, Keep, KeptRun, Part, PartDone, PlannedFits};
+pub use cross_validation::{CrossValidationOptions, JobEvent, KEPT, Keep, KeptRun, Part, PlannedFits};
 pub(crate) use error::to_io;
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;

@@ -13,7 +13,7 @@ use burn_rank::workbench::text::hexadecimal;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{CrossValidationOptions, JobDone, JobEvent, PlannedFits};
+use super::{CrossValidationOptions, JobEvent, PlannedFits};
 use crate::experiment::config::candidates::Candidate;
 use crate::experiment::config::{CrossValidationConfig, Experiment, ExperimentConfig, grid};
 use crate::experiment::error::{ExperimentError, OutputError};
@@ -97,7 +97,7 @@ impl Progress for FitWarnings<'_> {
 /// The fits are in the order of folds, candidates and seeds.
 impl PlannedFits<'_> {
     /// Returns the number of fits.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.contents.len() * self.choices() * self.seeds.len()
     }
 
@@ -203,8 +203,7 @@ impl PlannedFits<'_> {
                 let surrogate = result.as_ref().ok().and_then(JobResult::surrogate);
                 let _ = results[at].set(result);
                 let finished = pass.before + ended.fetch_add(1, Ordering::Relaxed) + 1;
-                let done = JobDone { finished, all: pass.all, label, selection, surrogate };
-                (options.progress)(JobEvent::Done(done));
+                (options.progress)(JobEvent::Done { finished, all: pass.all, label, selection, surrogate });
             }
         };
         let execution = Execution::current();
@@ -427,7 +426,7 @@ mod tests {
         let (together, executions) = (Barrier::new(2), Mutex::new(HashMap::new()));
         let seen = |event: JobEvent| {
             let here = thread::current().id();
-            if matches!(event, JobEvent::Done(_))
+            if matches!(event, JobEvent::Done { .. })
                 && executions.lock().unwrap().insert(here, Execution::current()).is_none()
             {
                 together.wait();

@@ -8,7 +8,7 @@ mod summary;
 
 pub use kept::KeptRun;
 pub(crate) use kept::format_of;
-pub use parts::{Part, PartDone};
+pub use parts::Part;
 
 use std::path::Path;
 use std::str::FromStr;
@@ -37,25 +37,21 @@ pub enum JobEvent<'a> {
     /// The job with this label begins.
     Begun(&'a str),
     /// A job has ended.
-    Done(JobDone<'a>),
+    Done {
+        /// The number of finished jobs, including this one.
+        finished: usize,
+        /// The number of jobs of the cross-validation. With successive halving, each rung in which a fit takes part
+        /// counts as one job.
+        all: usize,
+        /// A label such as `fold 1, seed 2`, which names the grid point or trial if there are several.
+        label: &'a str,
+        /// The selection measure of the fit, on validation queries if there are any; none if the fit failed.
+        selection: Option<f64>,
+        /// The surrogate loss at the selected round, if the learner minimizes one.
+        surrogate: Option<f64>,
+    },
     /// There is a warning about the fit in the job with this label.
     Warning(&'a str, &'a str),
-}
-
-/// A finished job of a cross-validation.
-#[derive(Debug, Clone, Copy)]
-pub struct JobDone<'a> {
-    /// The number of finished jobs, including this one.
-    pub finished: usize,
-    /// The number of jobs of the cross-validation. With successive halving, each rung in which a fit takes part counts
-    /// as one job.
-    pub all: usize,
-    /// A label such as `fold 1, seed 2`, which names the grid point or trial if there are several.
-    pub label: &'a str,
-    /// The selection measure of the fit, on validation queries if there are any; none if the fit failed.
-    pub selection: Option<f64>,
-    /// The surrogate loss at the selected round, if the learner minimizes one.
-    pub surrogate: Option<f64>,
 }
 
 /// The folder of the kept files, inside the folder of the run.

@@ -65,27 +65,19 @@ fn refused(found: impl fmt::Display) -> Refusal {
     Refusal::new("part", format!("`{found}`"), "I/N, with I from 1 to N, as in 3/16")
 }
 
-/// The number of finished fits of one part of a cross-validation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartDone {
-    /// The number of fits of the part.
-    pub fits: usize,
-    /// The number of fits of all parts.
-    pub all: usize,
-}
-
 impl PlannedFits<'_> {
     /// Runs the fits of one part of a cross-validation, each in a separate folder, and skips fits that are already
     /// done. Several processes, on one machine or several, can run their parts in the same folder at the same time.
+    /// Returns the number of fits of the part.
     ///
     /// # Errors
     /// Returns the same errors as [`run`](Self::run). Rejects successive halving, because it compares the trials of all
     /// parts between its rungs.
-    pub fn run_part(&self, part: Part, options: &CrossValidationOptions) -> Result<PartDone, ExperimentError> {
+    pub fn run_part(&self, part: Part, options: &CrossValidationOptions) -> Result<usize, ExperimentError> {
         self.config.check_parts()?;
         let numbers: Vec<usize> = (0..self.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
         self.run_pass(&Pass::new(&numbers), options)?;
-        Ok(PartDone { fits: numbers.len(), all: self.count() })
+        Ok(numbers.len())
     }
 
     /// Merges the fits that the parts of a cross-validation left in its folder. The report equals the report of a run

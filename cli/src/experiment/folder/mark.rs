@@ -267,7 +267,7 @@ pub(super) fn existing_lock(path: &Path, is_shared: bool) -> Result<Option<File>
             // Another folder may have taken this place since the file was opened.
             Ok(()) if is_same(&lock, &file) => return Ok(Some(lock)),
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(OutputError::Busy { path: path.to_path_buf() }),
+            Err(TryLockError::WouldBlock) => return Err(OutputError::Busy(path.to_path_buf())),
             Err(TryLockError::Error(source)) => return Err(OutputError::unwritable(path)(source)),
         }
     }

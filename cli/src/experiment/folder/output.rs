@@ -62,13 +62,13 @@ impl OutputFolder {
                 || Mark::read(&path).is_ok_and(|mark| mark.is_none_or(|mark| run.apart_from(&mark).is_some()));
             match Self::open_at(&path, run, configuration, claim) {
                 Err(OutputError::Occupied { .. }) => {}
-                Err(OutputError::Busy { .. }) if is_other() => {}
-                Err(OutputError::NothingToResume { .. }) => break,
+                Err(OutputError::Busy(_)) if is_other() => {}
+                Err(OutputError::NothingToResume(_)) => break,
                 opened => return opened,
             }
             path = PathBuf::from(format!("{}-{number}", name.display()));
         }
-        Err(OutputError::NothingToResume { path: name })
+        Err(OutputError::NothingToResume(name))
     }
 
     fn open_at(path: &Path, run: &Identity, configuration: &str, claim: Claim) -> Result<Self, OutputError> {
@@ -287,7 +287,7 @@ fn decide(home: &Path, run: &Identity, claim: Claim) -> Result<Plan, OutputError
         (Some(_), _) if claim == Claim::Overwrite => exchange::check(home).map(|()| Plan::Replace),
         (_, Some(path)) if continues => Ok(Plan::Continue(path)),
         (None, _) => match claim {
-            Claim::Resume => Err(OutputError::NothingToResume { path: home.to_path_buf() }),
+            Claim::Resume => Err(OutputError::NothingToResume(home.to_path_buf())),
             Claim::Merge => {
                 let reason = "holds no part of a cross-validation to merge; cv --part I/N makes them";
                 Err(OutputError::occupied(home, reason))
@@ -298,8 +298,8 @@ fn decide(home: &Path, run: &Identity, claim: Claim) -> Result<Plan, OutputError
         },
         (Some((None, mark)), _) if mark.is_complete(home) => Ok(Plan::Finished),
         (Some((None, _)), _) if continues || run.kind == RunKind::Files => Ok(Plan::Continue(home.to_path_buf())),
-        (Some((None, _)), _) => Err(OutputError::Unfinished { path: home.to_path_buf() }),
-        (Some((Some(_), _)), Some(path)) => Err(OutputError::Unfinished { path }),
+        (Some((None, _)), _) => Err(OutputError::Unfinished(home.to_path_buf())),
+        (Some((Some(_), _)), Some(path)) => Err(OutputError::Unfinished(path)),
         (Some((Some(found), _)), None) => {
             let reason = format!("holds {found}; choose another folder with --out, or --overwrite it");
             Err(OutputError::occupied(home, reason))
