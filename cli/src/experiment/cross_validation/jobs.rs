@@ -13,7 +13,7 @@ use burn_rank::workbench::text::hexadecimal;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{CrossValidationOptions, JobEvent, PlannedFits};
+use super::{CrossValidationOptions, JobEvent, Part, PlannedFits};
 use crate::experiment::config::candidates::Candidate;
 use crate::experiment::config::{CrossValidationConfig, Experiment, ExperimentConfig, grid};
 use crate::experiment::error::{ExperimentError, OutputError};
@@ -222,6 +222,20 @@ impl PlannedFits<'_> {
             }
             _ => Ok(results),
         }
+    }
+
+    /// Runs the fits of one part of a cross-validation, each in a separate folder, and skips fits that are already
+    /// done. Several processes, on one machine or several, can run their parts in the same folder at the same time.
+    /// Returns the number of fits of the part.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`run`](Self::run). Rejects successive halving, because it compares the trials of all
+    /// parts between its rungs.
+    pub fn run_part(&self, part: Part, options: &CrossValidationOptions) -> Result<usize, ExperimentError> {
+        self.config.check_parts()?;
+        let numbers: Vec<usize> = (0..self.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
+        self.run_pass(&Pass::new(&numbers), options)?;
+        Ok(numbers.len())
     }
 }
 
