@@ -19,7 +19,6 @@ mod record;
 mod refit;
 mod split;
 mod splits;
-mod start;
 mod teacher;
 mod train_run;
 

@@ -5,15 +5,23 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use burn::tensor::Device;
+use burn_rank::data::NormalizerKind;
 use burn_rank::learner::{Interrupt, Progress, StopReason};
 use burn_rank::ranker::{Estimate, Ranker};
+use burn_rank::refusal::Refusal;
 use burn_rank::workbench::distributed::ProcessGroup;
+use burn_rank::workbench::has_features;
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::counted;
 
 use super::agreement::agree;
-use super::config::{Document, Experiment, ExperimentConfig};
+use super::config::{Document, Experiment, ExperimentConfig, refusal_of};
 use super::error::{ExperimentError, OutputError};
 use super::fit::{FitOptions, fit_in_place};
-use super::folder::{CARD, Claim, Identity, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind, START};
+use super::folder::{
+    CARD, Claim, Identity, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind, START, ranker_file,
+    successor_file,
+};
 use super::record::{DataReport, Report, RunRecord, Sets, TrainReport};
 use super::split::{Split, Told};
 
@@ -219,6 +227,66 @@ impl TrainRun {
         }
         let folder = folder.map(|folder| folder.path().to_path_buf());
         Ok(FinishedRun { folder, is_new: true, ranker: fit.ranker, report })
+    }
+}
+
+impl Experiment {
+    /// Rejects a ranker that the learner cannot continue. Also rejects a ranker with other features than the data.
+    ///
+    /// # Errors
+    /// Returns a [`Refusal`] for the key `start`.
+    fn check_start_ranker(&self, ranker: &Ranker, split: &Split) -> Result<(), Refusal> {
+        self.built.starting_from(ranker.model()).map_err(refusal_of)?;
+        let (found, expected) = (ranker.features(), split.train.feature_count);
+        if found == expected {
+            let is_same = has_features(ranker, &split.train.feature_names);
+            let expected = "one with the features of the training data, in the same order";
+            return if is_same { Ok(()) } else { Err(Refusal::new("start", "a ranker with other features", expected)) };
+        }
+        let more = if found > expected { format!(", or data.read.features = {found}") } else { String::new() };
+        let expected = format!("one of the {} of the training data{more}", counted(expected, "feature"));
+        Err(Refusal::new("start", format!("a ranker of {}", counted(found, "feature")), expected))
+    }
+}
+
+impl ExperimentConfig {
+    /// If a run starts from the ranker in its own folder, makes it start from a copy instead. The copy is kept in the
+    /// folder. Without the copy, the run could not be resumed or repeated, because its own ranker would replace the one
+    /// from which it started.
+    ///
+    /// Sets `start` to the path of the copy, and returns the path to copy from. Returns `None` if the ranker is
+    /// elsewhere.
+    fn start_from_copy(&mut self, folder: &Path, claim: Claim) -> Option<PathBuf> {
+        let start = self.start.as_ref()?;
+        let file = if start.is_dir() { start.join(RANKER) } else { start.clone() };
+        let is_in_folder = file.parent()?.canonicalize().ok()? == folder.canonicalize().ok()?;
+        let name = file.file_name().filter(|name| is_in_folder && (*name == RANKER || *name == START))?;
+        let (given, copy) = (folder.join(name), folder.join(START));
+        let copies = match claim {
+            Claim::Overwrite => [None, None],
+            _ => [successor_file(folder, START), Some(copy.clone())],
+        };
+        self.start = Some(copy);
+        Some(copies.into_iter().flatten().find(|copy| copy.exists()).unwrap_or(given))
+    }
+
+    /// Loads the ranker from which the fit starts, or returns `None` if no ranker is configured. The fit then uses this
+    /// ranker's normalizer. `copied` is the path from which [`start_from_copy`](Self::start_from_copy) copies.
+    ///
+    /// # Errors
+    /// Returns [`ExperimentError::Ranker`] for a file that is not a ranker. Returns [`ExperimentError::Refused`] if the
+    /// ranker's normalizer is not of the configured kind.
+    fn start_ranker(&self, copied: Option<&PathBuf>, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
+        let Some(path) = copied.or(self.start.as_ref()) else { return Ok(None) };
+        let ranker = Ranker::load(&ranker_file(path)?, device)?;
+        let kind = ranker.normalizer().kind();
+        if kind != self.normalizer && self.normalizer != NormalizerKind::Auto {
+            let name = |kind: NormalizerKind| json!(kind).as_str().unwrap_or_default().to_string();
+            let found = format!("a ranker with the normalizer {}", name(kind));
+            let expected = format!("{}, as in the configuration", name(self.normalizer));
+            return Err(Refusal::new("start", found, expected).into());
+        }
+        Ok(Some(ranker))
     }
 }
 

@@ -229,10 +229,8 @@ impl PlannedFits<'_> {
     /// Returns the number of fits of the part.
     ///
     /// # Errors
-    /// Returns the same errors as [`run`](Self::run). Rejects successive halving, because it compares the trials of all
-    /// parts between its rungs.
+    /// Returns the same errors as [`run`](Self::run).
     pub fn run_part(&self, part: Part, options: &CrossValidationOptions) -> Result<usize, ExperimentError> {
-        self.config.check_parts()?;
         let numbers: Vec<usize> = (0..self.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
         self.run_pass(&Pass::new(&numbers), options)?;
         Ok(numbers.len())

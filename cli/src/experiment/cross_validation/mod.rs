@@ -228,7 +228,6 @@ impl<'a> PlannedFits<'a> {
         keep: Keep,
         progress: &dyn Fn(JobEvent),
     ) -> Result<Self, ExperimentError> {
-        config.check_folds()?;
         let grid = match config.search {
             None => config.grid_candidates(document)?,
             Some(_) => Vec::new(),
@@ -298,7 +297,6 @@ impl<'a> PlannedFits<'a> {
         folder: &OutputFolder,
         options: &CrossValidationOptions,
     ) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
-        self.config.check_parts()?;
         let made = self.made(folder);
         let missing: Vec<usize> = (0..made.len()).filter(|&fit| made[fit].is_none()).collect();
         if let Some(&first) = missing.first() {
@@ -310,6 +308,19 @@ impl<'a> PlannedFits<'a> {
 }
 
 impl ExperimentConfig {
+    /// Rejects a starting ranker and streamed data, because a cross-validation supports neither.
+    ///
+    /// # Errors
+    /// Returns a [`Refusal`] for `start` or `data.memory`, if that key is given.
+    pub(crate) fn check_folds(&self) -> Result<(), Refusal> {
+        let words = "not read by `cv`: the ranker may have been trained on the queries that a fold tests";
+        if self.start.is_some() {
+            return Err(Refusal::fault("start", words));
+        }
+        let Some(memory) = self.data.memory else { return Ok(()) };
+        Err(Refusal::new("data.memory", memory, "none: `cv` holds the data in memory; `train` streams them"))
+    }
+
     /// Rejects a run in parts if the search is successive halving, because its fits wait for each other.
     ///
     /// # Errors
