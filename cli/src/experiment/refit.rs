@@ -83,32 +83,25 @@ impl ExperimentConfig {
         Self { grid: Map::new(), search: None, cv: CrossValidationConfig::default(), ..self }
     }
 
-    /// Rejects a search over several folds, because every fold draws different trials.
-    pub(crate) fn check_refit(&self, folds: usize) -> Result<(), Refusal> {
-        if self.search.is_some() && folds > 1 {
-            let expected =
-                "[grid] for --refit: a search draws different trials in each fold, so no trial has a mean over folds";
-            return Err(Refusal::fault("search", format!("expected {expected}")));
-        }
-        Ok(())
-    }
-
     /// Returns a `[data]` section in which all folds together are the training data. All files are read once, so that
     /// an unreadable file is found before any fit.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] if the data are invalid. Also returns one if other folds contain only some of a
-    /// file's queries, or if other queries have the same name.
+    /// Returns an [`ExperimentError`] if the data are invalid. Also returns one for a search over several folds, if other
+    /// folds contain only some of a file's queries, or if other queries have the same name.
     pub fn refit_data(&self) -> Result<DataConfig, ExperimentError> {
         let splits = self.data.splits(&self.cv, self.seed)?;
-        self.check_refit(splits.count())?;
+        if self.search.is_some() && splits.count() > 1 {
+            let found = "a search draws different trials in each fold, so no trial has a mean over folds";
+            return Err(Refusal::fault("search", format!("expected [grid] for --refit: {found}")).into());
+        }
         let mut data = self.data.of_all(&splits)?;
         data.columns.drop.extend(self.split_column());
         let mut config = Self { data: data.clone(), ..self.clone().without_choice() };
         config.leave_out_unread(|_| false);
         let (_, config) = again(&config)?;
         drop(splits);
-        let joined = config.data.told_split(config.seed).map_err(ExperimentError::from);
+        let joined = config.data.told_split(config.seed, &mut Vec::new()).map_err(ExperimentError::from);
         drop(joined.map_err(ExperimentError::job("--refit, which trains on all of these files".to_string()))?);
         Ok(data)
     }

@@ -7,7 +7,7 @@ use burn_rank::data::{DataError, Input, RankingDataset, folds};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::dataset::cut;
 use burn_rank::workbench::text::{counted, shortened};
-use burn_rank::workbench::{self, FileWidth, Keys, Like, absent_in_words, fewer_features, numbered, read_like};
+use burn_rank::workbench::{self, Assembled, FileWidth, Like, absent_in_words, fewer_features, numbered, read_like};
 
 use super::config::{DataConfig, SplitBy, SplitConfig, SyntheticConfig};
 use super::teacher::{Rows, teach, without};
@@ -23,13 +23,6 @@ pub struct Split {
     pub validation: Option<RankingDataset>,
     /// Queries to test on.
     pub test: Option<RankingDataset>,
-}
-
-/// A split, and warnings about the files from which it was read.
-#[derive(Debug)]
-pub(crate) struct Told {
-    pub split: Split,
-    pub warnings: Vec<String>,
 }
 
 impl Split {
@@ -77,20 +70,21 @@ impl DataConfig {
     /// # Errors
     /// Returns a [`DataError`] if the folder, a file or the settings for generated queries are invalid.
     pub fn split(&self, seed: u64) -> Result<Split, DataError> {
-        let Told { split, warnings } = self.told_split(seed)?;
+        let mut warnings = Vec::new();
+        let split = self.told_split(seed, &mut warnings)?;
         warnings.iter().for_each(|warning| log::warn!("{warning}"));
         Ok(split)
     }
 
-    /// Returns the split that `train` uses, and the warnings about its files.
-    pub(super) fn told_split(&self, seed: u64) -> Result<Told, DataError> {
-        let told = self.unchecked_split(seed)?;
-        told.split.check()?;
-        Ok(told)
+    /// Returns the split that `train` uses, and adds the warnings about its files.
+    pub(super) fn told_split(&self, seed: u64, warnings: &mut Vec<String>) -> Result<Split, DataError> {
+        let split = self.unchecked_split(seed, warnings)?;
+        split.check()?;
+        Ok(split)
     }
 
-    /// Returns the split that `train` uses, whose feature values have not been checked.
-    pub(crate) fn unchecked_split(&self, seed: u64) -> Result<Told, DataError> {
+    /// Does the same without checking the feature values.
+    pub(super) fn unchecked_split(&self, seed: u64, warnings: &mut Vec<String>) -> Result<Split, DataError> {
         match (&self.folds, &self.synthetic) {
             (Some(folder), _) => {
                 let found = discover(folder)?;
@@ -99,22 +93,21 @@ impl DataConfig {
                     let expected = format!("from 1 to {count}, the folds of {}", folder.display());
                     Refusal::new("data.fold", self.fold, expected)
                 })?;
-                self.read_fold(&fold)
+                self.read_fold(&fold, warnings)
             }
             (None, Some(synthetic)) => {
-                let split = synthetic.split()?;
-                let Split { train, validation, test, .. } = split;
-                let (train, warnings) = self.taught(train, &[], validation.iter().chain(&test))?;
-                Ok(Told { split: Split { train, validation, test, ..split }, warnings })
+                let Split { fold, train, validation, test } = synthetic.split()?;
+                let train = self.taught(train, &[], [&validation, &test], warnings)?;
+                Ok(Split { fold, train, validation, test })
             }
-            (None, None) if let Some(split) = &self.split => self.read_shares(split, seed),
-            (None, None) => self.read_split(1, &self.train, &self.validation, &self.test),
+            (None, None) if let Some(split) = &self.split => self.read_shares(split, seed, warnings),
+            (None, None) => self.read_split(1, [&self.train, &self.validation, &self.test], warnings),
         }
     }
 
-    /// Reads one fold, without checking its feature values.
-    pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Told, DataError> {
-        self.read_split(fold.number, &fold.train, &fold.validation, &fold.test)
+    /// Reads one fold, without checking its feature values. Adds the warnings about its files.
+    pub(super) fn read_fold(&self, fold: &folds::Fold, warnings: &mut Vec<String>) -> Result<Split, DataError> {
+        self.read_split(fold.number, [&fold.train, &fold.validation, &fold.test], warnings)
     }
 
     /// Returns the rows of all folds: the test queries of each, in the order of the folders or parts.
@@ -159,55 +152,47 @@ impl DataConfig {
         Ok(folds.into_iter().map(|fold| fold.test).collect())
     }
 
-    /// Gives the training queries the scores of the teacher, if there is one. Also returns the warnings about it.
-    /// `share` lists the queries that are trained on, or is empty if all are. `others` are the queries on which training
-    /// selects and tests.
-    fn taught<'a>(
+    /// Gives the training queries the scores of the teacher, if there is one, and adds the warnings about it. `share`
+    /// lists the queries that are trained on, or is empty if all are. `others` are the queries on which training selects
+    /// and tests.
+    pub(super) fn taught(
         &self,
         train: RankingDataset,
         share: &[usize],
-        others: impl Iterator<Item = &'a RankingDataset>,
-    ) -> Result<(RankingDataset, Vec<String>), DataError> {
-        let Some(teacher) = &self.teacher else { return Ok((train, Vec::new())) };
+        others: [&Option<RankingDataset>; 2],
+        warnings: &mut Vec<String>,
+    ) -> Result<RankingDataset, DataError> {
+        let Some(teacher) = &self.teacher else { return Ok(train) };
         let rows = |train: &RankingDataset| match &self.folds {
             Some(_) => self.rows_of_folds(),
             None => Ok(Rows::of(train)),
         };
         let unknown = |names| {
-            let names = without(names, others);
+            let names = without(names, others.into_iter().flatten());
             // A run may score the queries of other folds too.
             let rows = if names.is_empty() { Rows::default() } else { self.rows_of_folds()? };
             Ok(names.into_iter().filter(|name| rows.query(name).is_none()).collect())
         };
         let (train, warning) = teach(teacher, train, share, rows, unknown)?;
-        Ok((train, warning.into_iter().collect()))
+        warnings.extend(warning);
+        Ok(train)
     }
 
-    /// Reads the training files, and the column by which their queries are divided. Also returns the warnings about the
-    /// files.
-    #[allow(clippy::type_complexity)]
-    pub(super) fn read_keyed(&self, by: &SplitBy) -> Result<(RankingDataset, Option<Keys>, Vec<String>), DataError> {
-        let (whole, keys, mut warnings) = self.read_whole(by)?;
-        let (whole, about_teacher) = self.taught(whole, &[], std::iter::empty())?;
-        warnings.extend(about_teacher);
-        Ok((whole, keys, warnings))
-    }
-
-    /// Does the same without the scores of the teacher.
-    #[allow(clippy::type_complexity)]
-    fn read_whole(&self, by: &SplitBy) -> Result<(RankingDataset, Option<Keys>, Vec<String>), DataError> {
+    /// Reads the training files without a teacher, and the column by which their queries are divided. Adds the warnings
+    /// about the files.
+    pub(super) fn read_whole(&self, by: &SplitBy, warnings: &mut Vec<String>) -> Result<Assembled, DataError> {
         let column = by.column();
         let like = Like { key: column.as_ref(), ..Like::default() };
         let inputs = self.train.iter().map(Input::from_path);
         let read = read_like(inputs, &self.read_options(), &like).map_err(about("data.train"))?;
-        let mut warnings = self.warnings(&read.widths, read.data.feature_count);
+        warnings.extend(self.warnings(&read.widths, read.data.feature_count));
         warnings.extend(moved_in_words("data.train", &read.data));
-        Ok((read.data, read.keys, warnings))
+        Ok(read)
     }
 
     /// Reads the training files, and divides their queries by the configured shares.
-    fn read_shares(&self, split: &SplitConfig, seed: u64) -> Result<Told, DataError> {
-        let (whole, keys, mut warnings) = self.read_whole(&split.by)?;
+    fn read_shares(&self, split: &SplitConfig, seed: u64, warnings: &mut Vec<String>) -> Result<Split, DataError> {
+        let Assembled { data: whole, keys, .. } = self.read_whole(&split.by, warnings)?;
         let sets = workbench::folds::split_by_shares(&whole, keys.as_ref(), &split.shares, seed);
         if let Some(at) = sets.iter().zip(split.shares).position(|(set, share)| set.is_empty() && share > 0.0) {
             let counts: Vec<usize> = sets.iter().map(Vec::len).collect();
@@ -215,31 +200,26 @@ impl DataConfig {
             let expected = format!("shares that leave a query to {name} on: the sets would have {counts:?} queries");
             return Err(Refusal::new("data.split.shares", format!("{:?}", split.shares), expected).into());
         }
-        let (whole, about_teacher) = self.taught(whole, &sets[0], std::iter::empty())?;
-        warnings.extend(about_teacher);
+        let whole = self.taught(whole, &sets[0], [&None; 2], warnings)?;
         // Only training queries have weights.
         let other = |queries: &Vec<usize>| (!queries.is_empty()).then(|| whole.select(queries).without_weights());
-        let (validation, test) = (other(&sets[1]), other(&sets[2]));
-        Ok(Told { split: Split { fold: 1, train: whole.select(&sets[0]), validation, test }, warnings })
+        Ok(Split { fold: 1, train: whole.select(&sets[0]), validation: other(&sets[1]), test: other(&sets[2]) })
     }
 
+    /// Reads the training, validation and test files of a split.
     fn read_split(
         &self,
         fold: usize,
-        train: &[PathBuf],
-        validation: &[PathBuf],
-        test: &[PathBuf],
-    ) -> Result<Told, DataError> {
+        [train, validation, test]: [&[PathBuf]; 3],
+        warnings: &mut Vec<String>,
+    ) -> Result<Split, DataError> {
         let (mut widths, mut moved) = (Vec::new(), Vec::new());
-        // The source of the expected number of features, for messages.
-        let of_train = self.read.features.is_none().then_some(", as in the training data");
-        let of_folds = self.folds.is_some();
         let mut read = |paths: &[PathBuf], options: &ReadOptions, key, like: &Like| {
             let inputs = paths.iter().map(Input::from_path);
-            let mut read =
-                read_like(inputs, options, like).map_err(about(if of_folds { "data.folds" } else { key }))?;
-            widths.append(&mut read.widths);
-            let mut data = read.data;
+            let in_error = if self.folds.is_some() { "data.folds" } else { key };
+            let Assembled { mut data, widths: of_files, .. } =
+                read_like(inputs, options, like).map_err(about(in_error))?;
+            widths.extend(of_files);
             moved.extend(moved_in_words(key, &data));
             if let Some((memory, window)) = self.streaming() {
                 let at = |key, source| DataError::Key { key, source: Box::new(source) };
@@ -256,7 +236,8 @@ impl DataConfig {
         let names = &train.feature_names;
         let names = if names.is_empty() { numbered(train.feature_count) } else { names.clone() };
         let like = Like {
-            features_from: of_train,
+            // The source of the expected number of features, for messages.
+            features_from: self.read.features.is_none().then_some(", as in the training data"),
             feature_names: &names,
             ignores_teacher_and_positions: true,
             unread,
@@ -267,11 +248,10 @@ impl DataConfig {
             paths => read(paths, &like_train, key, &like).map(Some),
         };
         let (validation, test) = (other(validation, "data.validation")?, other(test, "data.test")?);
-        let mut warnings = self.warnings(&widths, train.feature_count);
+        warnings.extend(self.warnings(&widths, train.feature_count));
         warnings.append(&mut moved);
-        let (train, about_teacher) = self.taught(train, &[], validation.iter().chain(&test))?;
-        warnings.extend(about_teacher);
-        Ok(Told { split: Split { fold, validation, test, train }, warnings })
+        let train = self.taught(train, &[], [&validation, &test], warnings)?;
+        Ok(Split { fold, train, validation, test })
     }
 
     /// Returns a warning for each file with fewer features than expected, unless the configuration sets the number of

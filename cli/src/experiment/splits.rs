@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use burn_rank::data::folds::Fold;
 use burn_rank::data::{DataError, RankingDataset};
 use burn_rank::refusal::Refusal;
-use burn_rank::workbench;
+use burn_rank::workbench::{self, Assembled};
 
 use super::config::{CrossValidationConfig, DataConfig, FoldsConfig, SplitBy, SyntheticConfig};
 use super::record::{DataReport, Sets};
-use super::split::{Split, Told, discover};
+use super::split::{Split, discover};
 use super::teacher::Rows;
 
 /// The splits of a cross-validation, which are read when they are needed.
@@ -54,26 +54,30 @@ impl DataConfig {
     /// Returns a [`DataError`] if a folder or a dataset to divide cannot be read. Returns [`DataError::Refused`] if a
     /// fold does not exist, or if the data have neither folds nor a test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Splits, DataError> {
-        let (source, label, warnings) = match (&self.folds, &cv.split) {
+        let mut warnings = Vec::new();
+        let (source, label) = match (&self.folds, &cv.split) {
             (Some(folder), _) => {
                 let folds = asked(&cv.folds, discover(folder)?, |fold| fold.number)?;
-                (Source::Files { data: Box::new(self.clone()), folds, last: Mutex::new(None) }, "", Vec::new())
+                (Source::Files { data: Box::new(self.clone()), folds, last: Mutex::new(None) }, "")
             }
             (None, Some(FoldsConfig { folds, by })) => {
-                let (whole, keys, warnings) = match by {
-                    SplitBy::Query => self.told_split(seed).map(|told| (told.split.train, None, told.warnings))?,
-                    by => self.read_keyed(by)?,
+                let (whole, keys) = match by {
+                    SplitBy::Query => (self.told_split(seed, &mut warnings)?.train, None),
+                    by => {
+                        let Assembled { data, keys, .. } = self.read_whole(by, &mut warnings)?;
+                        (self.taught(data, &[], [&None; 2], &mut warnings)?, keys)
+                    }
                 };
                 whole.check_values()?;
                 let folds = workbench::folds::split_by(&whole, keys.as_ref(), *folds, seed);
                 let folds = asked(&cv.folds, folds.map_err(|refusal| refusal.at("cv.split"))?, |fold| fold.number)?;
-                (Source::Queries { whole: Box::new(whole), folds }, "all folds", warnings)
+                (Source::Queries { whole: Box::new(whole), folds }, "all folds")
             }
             (None, None) => {
                 self.check_test()?;
-                let Told { split, warnings } = self.told_split(seed)?;
+                let split = self.told_split(seed, &mut warnings)?;
                 asked(&cv.folds, vec![split.fold], |fold| *fold)?;
-                (Source::One(Box::new(split)), "fold 1", warnings)
+                (Source::One(Box::new(split)), "fold 1")
             }
         };
         let warnings = warnings.into_iter().map(|warning| (label.to_string(), warning)).collect();
@@ -123,7 +127,9 @@ impl Splits {
             (Source::Files { .. }, _) => data.rows_of_folds(),
             (Source::Queries { whole, .. }, _) => Ok(Rows::of(whole)),
             // The sets of the split have lost the order of the file.
-            (Source::One(_), Some(split)) => data.read_keyed(&split.by).map(|(whole, ..)| Rows::of(&whole)),
+            (Source::One(_), Some(split)) => {
+                data.read_whole(&split.by, &mut Vec::new()).map(|whole| Rows::of(&whole.data))
+            }
             (Source::One(split), None) => Ok(split.test.as_ref().map(Rows::of).unwrap_or_default()),
         }
     }
@@ -193,7 +199,8 @@ impl Splits {
 
     /// Reads the files of a fold, and returns an error if their data have changed since the first reading.
     fn read_files(&self, data: &DataConfig, fold: &Fold, at: usize) -> Result<Split, DataError> {
-        let Told { split, warnings } = data.read_fold(fold)?;
+        let mut warnings = Vec::new();
+        let split = data.read_fold(fold, &mut warnings)?;
         split.check()?;
         let found = SplitContents::of(&split);
         match self.contents[at].get() {

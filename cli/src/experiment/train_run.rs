@@ -23,7 +23,7 @@ use super::folder::{
     successor_file,
 };
 use super::record::{DataReport, Report, RunRecord, Sets, TrainReport};
-use super::split::{Split, Told};
+use super::split::Split;
 
 /// A function that writes the report and the record of a finished run into its folder.
 /// `report::write_reports` also writes the page.
@@ -117,7 +117,8 @@ impl TrainRun {
         if let Some(place) = place {
             OutputFolder::check(place, to.run.as_ref().unwrap_or(&run), to.claim)?;
         }
-        let Told { mut split, warnings } = config.data.unchecked_split(config.seed)?;
+        let mut warnings = Vec::new();
+        let mut split = config.data.unchecked_split(config.seed, &mut warnings)?;
         let cautions = config.cautions(&split);
         if let Some(ranker) = &start_ranker {
             config.check_start_ranker(ranker, &split).map_err(|refusal| document.place(&refusal))?;
