@@ -103,7 +103,7 @@ impl InitArgs {
         let (mut seen, mut overlaps) = (HashSet::new(), false);
         let (mut widths, mut names, mut labels, mut folds) = (Vec::new(), Vec::new(), Vec::new(), None);
         let sets: Vec<_> = sets.iter().enumerate().filter(|(_, set)| !set.files.is_empty()).collect();
-        let is_cut = sets.len() == 1 && matches!(source, Source::Files { .. });
+        let is_cut = sets.len() == 1 && matches!(source, Source::Files(_));
         for (at, Set { files, .. }) in sets {
             let (data, number) = read(&self.reading, files, &names)?;
             istellas |= number;
@@ -156,9 +156,9 @@ impl InitArgs {
             self.data.iter().filter(is_of).cloned().collect()
         };
         let files = [of(0), of(1), of(2)];
-        let [train, validation, test] = files.clone().map(|files| files.iter().map(from_there).collect());
+        let there = files.clone().map(|files| files.iter().map(from_there).collect());
         let sets = files.into_iter().map(|files| Set { name: String::new(), files }).collect();
-        Ok((Source::Files { train, validation, test }, sets))
+        Ok((Source::Files(there), sets))
     }
 }
 
@@ -217,10 +217,10 @@ fn summary(seen: &Seen) -> Vec<String> {
     if !seen.joins {
         lines.push(line("", "two files have a query of one name, so --refit cannot join them"));
     }
-    if let Source::Files { train, validation, test } = &seen.source
-        && train.len() + validation.len() + test.len() > 1
+    if let Source::Files(sets) = &seen.source
+        && sets.iter().flatten().count() > 1
     {
-        for (set, files) in [("  train", train), ("  validation", validation), ("  test", test)] {
+        for (set, files) in ["  train", "  validation", "  test"].into_iter().zip(sets) {
             lines.extend(files.iter().map(|file| line(set, &harmless(&file.display().to_string()))));
         }
     }

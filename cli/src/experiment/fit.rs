@@ -141,12 +141,10 @@ pub fn fit_in_place(
     let normalizer = normalize(config, split, options.start)?;
     let Split { train, validation, .. } = &*split;
     let context = FitContext {
-        device: options.device.clone(),
-        seed,
-        selection: config.selection(),
         directory: options.directory,
         progress: options.progress,
         interrupt: options.interrupt.clone(),
+        ..FitContext::new(options.device.clone(), seed, config.selection())
     };
     check_measures(config, split)?;
     let approximation = approximation(config, train)?;

@@ -41,8 +41,8 @@ const FOLDS: [usize; 2] = [5, 3];
 pub(crate) enum Source {
     /// A folder that contains the given number of folds.
     Folds(PathBuf, usize),
-    /// Separate files for each set.
-    Files { train: Vec<PathBuf>, validation: Vec<PathBuf>, test: Vec<PathBuf> },
+    /// Separate files for training, validation and test queries.
+    Files([Vec<PathBuf>; 3]),
 }
 
 /// The facts about the data that the proposal depends on.
@@ -127,18 +127,17 @@ impl Seen {
 
     /// Returns whether `cv` can run. `cv` needs folds, a test set, or enough queries to divide into folds.
     pub fn cross_validates(&self) -> bool {
-        match &self.source {
-            Source::Folds(..) => true,
-            Source::Files { test, .. } => !test.is_empty() || self.folds.is_some(),
-        }
+        self.has_files(2) || self.folds.is_some()
     }
 
     /// Returns whether there are validation queries by which to choose among grid points.
     fn selects(&self) -> bool {
-        match &self.source {
-            Source::Folds(..) => true,
-            Source::Files { validation, .. } => !validation.is_empty() || self.folds.is_some(),
-        }
+        self.has_files(1) || self.folds.is_some()
+    }
+
+    /// Returns whether there are files of the given set, counted from 0. Folds have files of all sets.
+    fn has_files(&self, set: usize) -> bool {
+        !matches!(&self.source, Source::Files(sets) if sets[set].is_empty())
     }
 
     /// Returns the number of queries per training step.
@@ -152,11 +151,10 @@ impl Seen {
 
     /// Describes the sets of queries in a phrase for the configuration's comment.
     pub fn sets(&self) -> String {
-        let (validation, test) = match &self.source {
-            Source::Folds(_, count) => return counted(*count, "fold"),
-            Source::Files { validation, test, .. } => (!validation.is_empty(), !test.is_empty()),
-        };
-        let sets = match (validation, test, self.folds) {
+        if let Source::Folds(_, count) = &self.source {
+            return counted(*count, "fold");
+        }
+        let sets = match (self.has_files(1), self.has_files(2), self.folds) {
             (.., Some(folds)) => return format!("one, which cv splits into {folds} folds by query"),
             (false, false, None) => "one, too small for folds; rounds are chosen on the training queries",
             (true, false, _) => "training and validation queries; without a test set, cv has nothing to test on",
@@ -226,9 +224,9 @@ impl Seen {
         let mut text = String::from("\n[data]\n");
         match &self.source {
             Source::Folds(folder, _) => text += &format!("folds = {}\n", path(folder)),
-            Source::Files { train, validation, test } => {
-                let sets = [("train", train), ("validation", validation), ("test", test)];
-                for (key, files) in sets.into_iter().filter(|(_, files)| !files.is_empty()) {
+            Source::Files(sets) => {
+                let sets = ["train", "validation", "test"].into_iter().zip(sets);
+                for (key, files) in sets.filter(|(_, files)| !files.is_empty()) {
                     text += &format!("{key} = {}\n", list(files));
                 }
             }

@@ -7,7 +7,7 @@ use burn_rank::data::{DataError, RankingDataset};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::{self, Assembled};
 
-use super::config::{CrossValidationConfig, DataConfig, FoldsConfig, SplitBy, SyntheticConfig};
+use super::config::{CrossValidationConfig, DataConfig, FoldsConfig, SplitBy, SplitConfig, SyntheticConfig};
 use super::record::{DataReport, Sets};
 use super::split::{Split, discover};
 use super::teacher::Rows;
@@ -86,13 +86,13 @@ impl DataConfig {
 
     /// Rejects data that form a single split without a test set.
     fn check_test(&self) -> Result<(), Refusal> {
-        let (key, found) = match &self.synthetic {
-            Some(SyntheticConfig { test_queries: 0, .. }) => ("data.synthetic.test_queries", "0"),
-            None if self.split.as_ref().is_some_and(|split| split.shares[2] == 0.0) => {
-                let shares = self.split.as_ref().map(|split| format!("{:?}", split.shares)).unwrap_or_default();
-                return Err(Refusal::new("data.split.shares", shares, "a third share above 0, for test queries"));
+        let (key, found) = match (&self.synthetic, &self.split) {
+            (Some(SyntheticConfig { test_queries: 0, .. }), _) => ("data.synthetic.test_queries", "0"),
+            (None, Some(SplitConfig { shares: shares @ [.., 0.0], .. })) => {
+                let expected = "a third share above 0, for test queries";
+                return Err(Refusal::new("data.split.shares", format!("{shares:?}"), expected));
             }
-            None if self.test.is_empty() && self.split.is_none() => ("data.test", "nothing"),
+            (None, None) if self.test.is_empty() => ("data.test", "nothing"),
             _ => return Ok(()),
         };
         let expected = "test queries: set cv.split to a number of folds, or give data.test or data.folds";

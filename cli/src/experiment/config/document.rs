@@ -109,16 +109,13 @@ impl Document {
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
         let is_another = |kind: &str| refuse(format!("found {kind}, expected a configuration"));
-        let text = fs::read_to_string(path).map_err(|error| match error.kind() {
-            ErrorKind::IsADirectory if path.join(OF_RUN).is_file() => {
+        let text = fs::read_to_string(path).map_err(|error| match (error.kind(), FileKind::of_file(path)) {
+            (ErrorKind::IsADirectory, _) if path.join(OF_RUN).is_file() => {
                 refuse(format!("found a folder, expected a configuration; its run has {}", path.join(OF_RUN).display()))
             }
-            ErrorKind::IsADirectory => is_another("a folder"),
-            ErrorKind::NotFound => refuse(format!("{error}{}", did_you_mean(&near_file(path)))),
-            ErrorKind::InvalidData => match FileKind::of_file(path) {
-                Some(kind) => is_another(kind.in_words()),
-                None => refuse(error.to_string()),
-            },
+            (ErrorKind::IsADirectory, _) => is_another("a folder"),
+            (ErrorKind::NotFound, _) => refuse(format!("{error}{}", did_you_mean(&near_file(path)))),
+            (ErrorKind::InvalidData, Some(kind)) => is_another(kind.in_words()),
             _ => refuse(error.to_string()),
         })?;
         Self::parse(path, text, overrides).map_err(|error| match FileKind::of_file(path) {
