@@ -131,7 +131,7 @@ impl CvArgs {
             drop(run.open(self.folder.claim())?);
         }
         group.wait();
-        let part = Part::new(rank + 1, count)?;
+        let part = Part::of_fit(rank, count);
         let of_part = Self { quiet: self.quiet || !group.leads(), json: false, ..self.clone() };
         of_part.cross_validate(&run, Work::Part(part), start, &mut std::io::sink())?;
         group.wait();
@@ -235,7 +235,7 @@ impl CvArgs {
     fn claim(&self, work: Work) -> Claim {
         match work {
             Work::Whole => self.folder.claim(),
-            Work::Part(part) => Claim::Part { of: part.of() },
+            Work::Part(part) => Claim::Part { of: part.of },
             Work::Merge => Claim::Merge,
         }
     }

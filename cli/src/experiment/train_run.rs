@@ -277,7 +277,11 @@ impl ExperimentConfig {
     /// # Errors
     /// Returns [`ExperimentError::Ranker`] for a file that is not a ranker. Returns [`ExperimentError::Refused`] if the
     /// ranker's normalizer is not of the configured kind.
-    fn start_ranker(&self, copied: Option<&PathBuf>, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
+    pub(crate) fn start_ranker(
+        &self,
+        copied: Option<&PathBuf>,
+        device: &Device,
+    ) -> Result<Option<Ranker>, ExperimentError> {
         let Some(path) = copied.or(self.start.as_ref()) else { return Ok(None) };
         let ranker = Ranker::load(&ranker_file(path)?, device)?;
         let kind = ranker.normalizer().kind();

@@ -231,7 +231,7 @@ impl PlannedFits<'_> {
     /// # Errors
     /// Returns the same errors as [`run`](Self::run).
     pub fn run_part(&self, part: Part, options: &CrossValidationOptions) -> Result<usize, ExperimentError> {
-        let numbers: Vec<usize> = (0..self.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
+        let numbers: Vec<usize> = (0..self.count()).filter(|&fit| Part::of_fit(fit, part.of) == part).collect();
         self.run_pass(&Pass::new(&numbers), options)?;
         Ok(numbers.len())
     }
