@@ -10,7 +10,7 @@ use burn_rank::workbench::text::{counted, shortened};
 use burn_rank::workbench::{self, Assembled, FileWidth, Like, absent_in_words, fewer_features, numbered, read_like};
 
 use super::config::{DataConfig, SplitBy, SplitConfig, SyntheticConfig};
-use super::teacher::{Rows, teach, without};
+use super::teacher::{Rows, teach};
 
 /// Training, validation and test queries; the latter two may be absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,11 +110,12 @@ impl DataConfig {
         self.read_split(fold.number, [&fold.train, &fold.validation, &fold.test], warnings)
     }
 
-    /// Returns the rows of all folds: the test queries of each, in the order of the folders or parts.
+    /// Returns the rows of all folds: the test queries of each, in the order of the folders or parts. Without folds,
+    /// returns `None`.
     ///
     /// # Errors
     /// Returns a [`DataError`] for a file that cannot be read, or for a query name of two folds.
-    pub(super) fn rows_of_folds(&self) -> Result<Rows, DataError> {
+    pub(super) fn rows_of_folds(&self) -> Result<Option<Rows>, DataError> {
         let options = without_weights(self.read_options());
         let like = Like { ignores_teacher_and_positions: true, ..Like::default() };
         let mut rows = Rows::default();
@@ -128,7 +129,7 @@ impl DataConfig {
             }
             rows.append(&data);
         }
-        Ok(rows)
+        Ok(self.folds.is_some().then_some(rows))
     }
 
     /// Returns the files of all sets and folds, and every other path in the section.
@@ -163,17 +164,7 @@ impl DataConfig {
         warnings: &mut Vec<String>,
     ) -> Result<RankingDataset, DataError> {
         let Some(teacher) = &self.teacher else { return Ok(train) };
-        let rows = |train: &RankingDataset| match &self.folds {
-            Some(_) => self.rows_of_folds(),
-            None => Ok(Rows::of(train)),
-        };
-        let unknown = |names| {
-            let names = without(names, others.into_iter().flatten());
-            // A run may score the queries of other folds too.
-            let rows = if names.is_empty() { Rows::default() } else { self.rows_of_folds()? };
-            Ok(names.into_iter().filter(|name| rows.query(name).is_none()).collect())
-        };
-        let (train, warning) = teach(teacher, train, share, rows, unknown)?;
+        let (train, warning) = teach(teacher, train, share, others, || self.rows_of_folds())?;
         warnings.extend(warning);
         Ok(train)
     }

@@ -124,7 +124,7 @@ impl Splits {
     /// Returns a [`DataError`] if a file cannot be read, or if test queries of two folds have the same name.
     pub(super) fn rows(&self, data: &DataConfig) -> Result<Rows, DataError> {
         match (&self.source, &data.split) {
-            (Source::Files { .. }, _) => data.rows_of_folds(),
+            (Source::Files { .. }, _) => data.rows_of_folds().map(Option::unwrap_or_default),
             (Source::Queries { whole, .. }, _) => Ok(Rows::of(whole)),
             // The sets of the split have lost the order of the file.
             (Source::One(_), Some(split)) => {

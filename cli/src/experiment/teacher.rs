@@ -81,8 +81,8 @@ impl Rows {
 }
 
 /// Gives queries the scores of the teacher at `path`. Also returns a warning if the teacher is known to have seen all of
-/// them, or all of those in `share`. `rows` returns the rows of the data, which only a file of rows needs. A run may
-/// hold other queries of the data: of some names, `unknown` returns those that no data set has.
+/// them, or all of those in `share`. A run may hold other queries of the data: the `others`, and those of other folds.
+/// `of_folds` reads the rows of all folds, to which also a file of rows belongs; without folds, it returns `None`.
 ///
 /// # Errors
 /// Returns a [`DataError`] for a file that cannot be read, or whose scores do not fit the data or the queries.
@@ -90,8 +90,8 @@ pub(super) fn teach(
     path: &Path,
     data: RankingDataset,
     share: &[usize],
-    rows: impl FnOnce(&RankingDataset) -> Result<Rows, DataError>,
-    unknown: impl FnOnce(Vec<String>) -> Result<Vec<String>, DataError>,
+    others: [&Option<RankingDataset>; 2],
+    of_folds: impl FnOnce() -> Result<Option<Rows>, DataError>,
 ) -> Result<(RankingDataset, Option<String>), DataError> {
     let kind = if path.is_dir() { Some(FileKind::Ranker) } else { FileKind::of_file(path) };
     let mut warning = None;
@@ -115,15 +115,19 @@ pub(super) fn teach(
         }
         Some(FileKind::TrecRun) => {
             let run = read_run(path, |_, _| Ok::<_, DataError>(()))?;
-            let names = run.queries.into_iter().map(|(name, ())| name).collect();
-            if let Some(name) = unknown(without(names, [&data]))?.first() {
-                return Err(refuse_query(path, name));
+            let known: HashSet<&String> =
+                others.into_iter().flatten().chain([&data]).flat_map(|set| &set.query_ids).collect();
+            let mut others =
+                run.queries.into_iter().map(|(name, ())| name).filter(|name| !known.contains(name)).peekable();
+            let rows = if others.peek().is_some() { of_folds()?.unwrap_or_default() } else { Rows::default() };
+            if let Some(name) = others.find(|name| rows.query(name).is_none()) {
+                return Err(refuse_query(path, &name));
             }
             let scores = read_run_scores(path, &data)?;
             scores.into_iter().map(|score| if score.is_infinite() { f32::NAN } else { score }).collect()
         }
         Some(FileKind::Numbers | FileKind::Separated { .. } | FileKind::Columnar(_)) => {
-            let rows = rows(&data)?;
+            let rows = of_folds()?.unwrap_or_else(|| Rows::of(&data));
             let of_rows = if kind == Some(FileKind::Numbers) { of_lines(path, &rows)? } else { of_table(path, &rows)? };
             rows.meet(&data, &of_rows)?
         }
@@ -142,15 +146,6 @@ pub(super) fn teach(
 
 fn refuse(path: &Path, message: String) -> DataError {
     Refusal::fault(KEY, format!("{}: {message}", path.display())).into()
-}
-
-/// Returns the names of queries, among some names, that no dataset has.
-pub(super) fn without<'a>(names: Vec<String>, sets: impl IntoIterator<Item = &'a RankingDataset>) -> Vec<String> {
-    if names.is_empty() {
-        return names;
-    }
-    let known: HashSet<&str> = sets.into_iter().flat_map(|set| &set.query_ids).map(String::as_str).collect();
-    names.into_iter().filter(|name| !known.contains(name.as_str())).collect()
 }
 
 /// Rejects a query of a run, at its first line there.
@@ -257,7 +252,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
-        let taught = teach(&path, data(), &[], |data| Ok(Rows::of(data)), |names| Ok(without(names, [&other()])));
+        let taught = teach(&path, data(), &[], [&Some(other()), &None], || Ok(None));
         let place = format!("{}/", folder.path().display());
         taught.map(|(data, _)| data.teacher).map_err(|error| error.to_string().replace(&place, ""))
     }
