@@ -211,10 +211,7 @@ impl CvArgs {
             _ => run.plan.run(&options).map(of_cv),
         };
         fits.end();
-        let (report, chosen) = done.map_err(|error| match &folder {
-            Some(folder) => folder.give_up(error),
-            None => error,
-        })?;
+        let (report, chosen) = done.map_err(|error| OutputFolder::give_up(folder.as_ref(), error))?;
         if let Some(folder) = &mut folder {
             // A fit that was repeated for its ranker may measure differently on a GPU.
             if is_finished && fs::read(folder.file(REPORT))? == json_bytes(&report)? {

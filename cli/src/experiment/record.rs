@@ -355,9 +355,9 @@ impl Sets<DataReport> {
 impl<T> Sets<T> {
     /// Returns the names and values of the sets that exist.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &T)> {
-        let others = [("validation", self.validation.as_ref()), ("test", self.test.as_ref())];
-        let others = others.into_iter().filter_map(|(name, set)| Some((name, set?)));
-        std::iter::once(("train", &self.train)).chain(others)
+        let sets =
+            [("train", Some(&self.train)), ("validation", self.validation.as_ref()), ("test", self.test.as_ref())];
+        sets.into_iter().filter_map(|(name, set)| Some((name, set?)))
     }
 }
 

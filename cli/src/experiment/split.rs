@@ -33,9 +33,9 @@ impl Split {
 
     /// Returns the sets, each with its name, in the order of use.
     pub(crate) fn sets(&self) -> impl Iterator<Item = (&'static str, &RankingDataset)> {
-        let others = [("validation", self.validation.as_ref()), ("test", self.test.as_ref())];
-        let others = others.into_iter().filter_map(|(name, data)| Some((name, data?)));
-        std::iter::once(("train", &self.train)).chain(others)
+        let sets =
+            [("train", Some(&self.train)), ("validation", self.validation.as_ref()), ("test", self.test.as_ref())];
+        sets.into_iter().filter_map(|(name, data)| Some((name, data?)))
     }
 
     pub(super) fn sets_mut(&mut self) -> impl Iterator<Item = &mut RankingDataset> {

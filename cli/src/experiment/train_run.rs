@@ -136,7 +136,7 @@ impl TrainRun {
         let folder = place.map(|place| OutputFolder::open(place, run, &resolved, to.claim)).transpose()?;
         let is_finished = folder.as_ref().is_some_and(OutputFolder::is_finished);
         if let (Some(folder), Some(ranker), false) = (&folder, &own_start, is_finished) {
-            folder.write(START, ranker).map_err(|error| folder.give_up(error.into()))?;
+            folder.write(START, ranker).map_err(|error| OutputFolder::give_up(Some(folder), error.into()))?;
         }
         let earlier = group.agree(is_finished).then(|| earlier(folder.as_ref(), device, group)).transpose()?;
         Ok(Self {
@@ -207,10 +207,7 @@ impl TrainRun {
             interrupt,
         };
         let fitted = fit_in_place(&config, &mut split, config.seed, &options);
-        let mut fit = fitted.map_err(|error| match &folder {
-            Some(folder) => folder.give_up(error),
-            None => error,
-        })?;
+        let mut fit = fitted.map_err(|error| OutputFolder::give_up(folder.as_ref(), error))?;
         if let Some(estimate) = self.estimate {
             fit.ranker = fit.ranker.with_estimate(estimate);
         }

@@ -264,7 +264,7 @@ fn retire(folder: &Path, home: &Path) -> io::Result<()> {
 /// Returns the files of a finished run that were changed after it ended, except the page, which `report` makes again.
 fn changed_since<'a>(folder: &Path, found: &'a Survey) -> impl Iterator<Item = &'a String> {
     let time = |name: &str| -> Option<SystemTime> { fs::metadata(folder.join(name)).ok()?.modified().ok() };
-    let end = time(MARK).filter(|_| Mark::read(folder).is_ok_and(|mark| mark.is_some_and(|mark| mark.finished)));
+    let end = time(MARK).filter(|_| matches!(Mark::read(folder), Ok(Some(Mark { finished: true, .. }))));
     let is_later = move |name: &&String| *name != PAGE && end.is_some_and(|end| time(name) > Some(end));
     found.files.iter().filter(is_later)
 }

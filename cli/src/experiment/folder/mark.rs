@@ -180,8 +180,8 @@ impl Mark {
 
 /// Returns whether a folder holds a run of `train` or `cv`, finished or not.
 pub(crate) fn is_run(folder: &Path) -> bool {
-    let mark = Mark::read(folder);
-    mark.is_ok_and(|mark| mark.is_some_and(|mark| matches!(mark.run.kind, RunKind::Train | RunKind::CrossValidation)))
+    let kind = Mark::read(folder).ok().flatten().map(|mark| mark.run.kind);
+    matches!(kind, Some(RunKind::Train | RunKind::CrossValidation))
 }
 
 /// Reads the mark of a folder. Returns `None` if the folder is empty or does not exist.

@@ -116,7 +116,8 @@ impl OutputFolder {
             folder.write(CONFIG, configuration.as_bytes())?;
         }
         if folder.plan == Plan::Replace
-            && Mark::read(home).is_ok_and(|mark| mark.is_some_and(|mark| run.may_reuse_fits_of(&mark)))
+            && let Ok(Some(mark)) = Mark::read(home)
+            && run.may_reuse_fits_of(&mark)
         {
             exchange::link_fits(home, &folder.path).map_err(OutputError::unwritable(&folder.path))?;
         }
@@ -165,11 +166,11 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// If a failed run has no result and cannot be resumed, removes its files, so that the corrected command can start.
-    /// Returns the same error.
-    pub(crate) fn give_up(&self, error: ExperimentError) -> ExperimentError {
-        if !error.can_go_on() {
-            self.abandon();
+    /// If a failed run in a folder has no result and cannot be resumed, removes its files, so that the corrected command
+    /// can start. Returns the same error.
+    pub(crate) fn give_up(folder: Option<&Self>, error: ExperimentError) -> ExperimentError {
+        if let Some(folder) = folder.filter(|_| !error.can_go_on()) {
+            folder.abandon();
         }
         error
     }
@@ -404,7 +405,7 @@ pub(super) mod tests {
         let ends = |of, claim, error| {
             let folder = open(&path, of, claim).unwrap();
             folder.write(STATE, b"{}").unwrap();
-            folder.give_up(error);
+            OutputFolder::give_up(Some(&folder), error);
             path.join(STATE).exists()
         };
         assert!(!ends(A, Claim::New, refused()) && !path.exists());
@@ -414,7 +415,7 @@ pub(super) mod tests {
         let empty = tempfile::tempdir().unwrap();
         let failed = open(empty.path(), A, Claim::New).unwrap();
         fs::write(empty.path().join("notes"), "mine").unwrap();
-        failed.give_up(refused());
+        OutputFolder::give_up(Some(&failed), refused());
         assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 1);
     }
 }
