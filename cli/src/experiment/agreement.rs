@@ -19,8 +19,7 @@ const SHARDS: &str = "shards";
 impl ExperimentConfig {
     /// Returns the number of shards into which the learner divides the queries.
     pub(crate) fn shards(&self) -> usize {
-        let has = self.learner_entry().is_some_and(|entry| entry.parameters().contains_key(SHARDS));
-        let shards = self.learner.get(SHARDS).filter(|_| has).and_then(Value::as_u64);
+        let shards = self.learner.get(SHARDS).and_then(Value::as_u64);
         shards.and_then(|shards| usize::try_from(shards).ok()).unwrap_or(1)
     }
 

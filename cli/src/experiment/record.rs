@@ -339,11 +339,9 @@ impl FitReport {
 impl Sets<DataReport> {
     /// Computes the statistics and the hash of each set in a split.
     pub fn from_split(split: &Split) -> Self {
-        Self {
-            train: DataReport::from_dataset(&split.train),
-            validation: split.validation.as_ref().map(DataReport::from_dataset),
-            test: split.test.as_ref().map(DataReport::from_dataset),
-        }
+        let of = |data: &RankingDataset| DataReport { statistics: data.statistics(), hash: data.data_hash() };
+        let (validation, test) = (split.validation.as_ref().map(of), split.test.as_ref().map(of));
+        Self { train: of(&split.train), validation, test }
     }
 
     /// Returns the hash of each set, after its name.
@@ -358,12 +356,6 @@ impl<T> Sets<T> {
         let sets =
             [("train", Some(&self.train)), ("validation", self.validation.as_ref()), ("test", self.test.as_ref())];
         sets.into_iter().filter_map(|(name, set)| Some((name, set?)))
-    }
-}
-
-impl DataReport {
-    fn from_dataset(data: &RankingDataset) -> Self {
-        Self { statistics: data.statistics(), hash: data.data_hash() }
     }
 }
 
