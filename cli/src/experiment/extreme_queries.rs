@@ -96,31 +96,23 @@ impl RankedQuery {
     fn new(data: &RankingDataset, [scores, order]: [&[f32]; 2], query: usize, value: f64) -> Self {
         let range = data.range(query);
         let documents = range.len();
-        let (scores, labels) = (&scores[range.clone()], &data.labels[range.clone()]);
-        let ranks = ranks(&order[range], labels);
+        let (scores, numbers, labels) = (&scores[range.clone()], &order[range.clone()], &data.labels[range]);
         let mut order: Vec<usize> = (0..documents).collect();
-        order.sort_by_key(|&document| ranks[document].0);
-        let shown = order.into_iter().filter(|&document| ranks[document].0 <= FIRST || ranks[document].1 <= BELONG);
-        let document = |document: usize| RankedDocument {
-            rank: ranks[document].0,
+        order.sort_by(|&one, &other| numbers[other].total_cmp(&numbers[one]));
+        let mut ideal = order.clone();
+        ideal.sort_by(|&one, &other| labels[other].total_cmp(&labels[one]));
+        let mut ideal_ranks = vec![0; documents];
+        ideal.into_iter().enumerate().for_each(|(at, document)| ideal_ranks[document] = at + 1);
+        let shown = (1..).zip(order).filter(|&(rank, document)| rank <= FIRST || ideal_ranks[document] <= BELONG);
+        let document = |(rank, document): (usize, usize)| RankedDocument {
+            rank,
             document: shortened(&document_name(data, query, document), LONGEST_IDENTIFIER),
             score: Some(scores[document]).filter(|score| score.is_finite()),
             label: labels[document],
-            ideal_rank: ranks[document].1,
+            ideal_rank: ideal_ranks[document],
         };
         Self { query: data.query_ids[query].clone(), value, documents, shown: shown.map(document).collect() }
     }
-}
-
-/// For each document of a query, returns its rank by score and its rank by label. Both ranks are counted from 1.
-fn ranks(scores: &[f32], labels: &[f32]) -> Vec<(usize, usize)> {
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|&one, &other| scores[other].total_cmp(&scores[one]));
-    let mut ranks = vec![(0, 0); scores.len()];
-    order.iter().enumerate().for_each(|(at, &document)| ranks[document].0 = at + 1);
-    order.sort_by(|&one, &other| labels[other].total_cmp(&labels[one]));
-    order.iter().enumerate().for_each(|(at, &document)| ranks[document].1 = at + 1);
-    ranks
 }
 
 #[cfg(test)]
@@ -129,8 +121,12 @@ mod tests {
 
     #[test]
     fn ideal_ranks_keep_the_order_of_equal_labels() {
-        let ranks = ranks(&[0.1, 0.9, 0.5, 0.5], &[2.0, 0.0, 1.0, 1.0]);
-        assert_eq!(ranks, [(4, 1), (1, 4), (2, 2), (3, 3)]);
+        let (scores, labels) = ([0.1, 0.9, 0.5, 0.5], vec![2.0, 0.0, 1.0, 1.0]);
+        let data =
+            RankingDataset::builder().features(vec![0.0; 4], 1).labels(labels).query_sizes(&[4]).build().unwrap();
+        let query = RankedQuery::new(&data, [&scores, &scores], 0, 0.0);
+        let ranks: Vec<_> = query.shown.iter().map(|of| (&*of.document, of.rank, of.ideal_rank)).collect();
+        assert_eq!(ranks, [("2", 1, 4), ("3", 2, 2), ("4", 3, 3), ("1", 4, 1)]);
     }
 
     #[test]
