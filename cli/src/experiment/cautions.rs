@@ -6,7 +6,6 @@ use burn_rank::measure::{Convention, EmptyQuery};
 use burn_rank::workbench::text::counted;
 
 use super::config::ExperimentConfig;
-use super::fit::Fit;
 use super::split::Split;
 
 impl ExperimentConfig {
@@ -22,15 +21,9 @@ impl ExperimentConfig {
     }
 }
 
-impl Fit {
-    /// Returns a hint if training by gradients made the ranker worse from the start.
-    pub(super) fn caution(&self, config: &ExperimentConfig) -> Option<String> {
-        rising(&self.history, self.best_round).filter(|_| config.learner_kind() == "gradient")
-    }
-}
-
-/// Returns a hint if the first round is the best and the objective rose after it.
-fn rising(history: &[Round], best_round: usize) -> Option<String> {
+/// Returns a hint if training by gradients made the ranker worse from the start: the first round is the best, and the
+/// objective rose after it.
+pub(super) fn rising(history: &[Round], best_round: usize) -> Option<String> {
     let (first, last) = (history.first()?.objective, history.last()?.objective);
     (best_round == 1 && last > first).then(|| {
         format!(

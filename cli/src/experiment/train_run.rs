@@ -15,6 +15,7 @@ use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::counted;
 
 use super::agreement::agree;
+use super::cautions::rising;
 use super::config::{Document, Experiment, ExperimentConfig, refusal_of};
 use super::error::{ExperimentError, OutputError};
 use super::fit::{FitOptions, fit_in_place};
@@ -212,7 +213,7 @@ impl TrainRun {
             fit.ranker = fit.ranker.with_estimate(estimate);
         }
         let fit_time = fitting.elapsed();
-        cautions.extend(fit.caution(&config));
+        cautions.extend(rising(&fit.history, fit.best_round).filter(|_| config.learner_kind() == "gradient"));
         let report = TrainReport { cautions, ..TrainReport::new(&config, self.data, &split, &fit) };
         if let Some(folder) = &mut folder {
             folder.write(RANKER, &fit.ranker.to_bytes())?;
