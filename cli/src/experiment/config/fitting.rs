@@ -24,7 +24,7 @@ impl Experiment {
         let has_validation = split.validation.is_some() || self.measure.round.is_some();
         let data = FittingData { train: &split.train, has_validation };
         let mut config = self.config.clone();
-        config.complete_learner(self.fitting(Some(data)).learner);
+        add(&mut config.learner, self.fitting(Some(data)).learner);
         if config.learner == self.config.learner { Ok(self.clone()) } else { Self::build(config, self.written.clone()) }
     }
 }
@@ -56,7 +56,7 @@ impl ExperimentConfig {
             let completed = self.with_temperature(&loss, fitting.relative_temperature);
             self.loss = Some(completed.unwrap_or(loss));
         }
-        self.complete_learner(fitting.learner);
+        add(&mut self.learner, fitting.learner);
     }
 
     /// If the loss has no temperature, adds the one that the learner chooses. A temperature that a grid or a search
@@ -65,12 +65,6 @@ impl ExperimentConfig {
         let key = loss.smoothing()?.map(|smoothing| format!("loss.{}", smoothing.parameter));
         let varies = self.tried().any(|tried| Some(tried) == key.as_ref());
         loss.with_default_temperature(relative.filter(|_| !varies))
-    }
-
-    fn complete_learner(&mut self, fitting: Map) {
-        for (key, value) in fitting {
-            self.learner.entry(key).or_insert(value);
-        }
     }
 
     /// Returns the keys of `[learner]` whose defaults depend on the data.
@@ -143,9 +137,7 @@ impl ExperimentConfig {
     fn with_absolute_paths(&self) -> Self {
         let mut config = self.clone();
         for (_, path) in config.paths_mut() {
-            if let Ok(absolute) = std::path::absolute(&path) {
-                *path = absolute;
-            }
+            *path = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
         }
         config
     }
@@ -158,10 +150,15 @@ fn in_toml(value: Value, document: &Document) -> Result<String, ConfigError> {
 /// Adds the keys that a table lacks, and sorts it.
 fn fill(table: &mut Value, defaults: Map) {
     let Some(table) = table.as_object_mut() else { return };
+    add(table, defaults);
+    sort_by_key(table);
+}
+
+/// Adds the keys that a table lacks.
+fn add(table: &mut Map, defaults: Map) {
     for (key, value) in defaults {
         table.entry(key).or_insert(value);
     }
-    sort_by_key(table);
 }
 
 fn sort_by_key(table: &mut Map) {

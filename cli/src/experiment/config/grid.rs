@@ -78,14 +78,14 @@ pub fn label(point: &Point) -> String {
 pub fn names(points: &[Point], config: &Value) -> Vec<String> {
     let points: Vec<Point> = points.iter().map(|point| flat(point)).collect();
     let keys = distinguishing(&points);
-    let names: Vec<String> = points.iter().map(|point| name(point, &keys, config)).collect();
     let mut seen: HashMap<String, usize> = HashMap::new();
-    let unique = |name: String| {
+    let unique = |point: &Point| {
+        let name = name(point, &keys, config);
         let count = seen.entry(name.clone()).or_default();
         *count += 1;
         if *count > 1 { format!("{name}, again ({count})") } else { name }
     };
-    names.into_iter().map(unique).collect()
+    points.iter().map(unique).collect()
 }
 
 /// Does the same as [`names`] for the labels of points. If a label cannot be read, the names are the labels.
