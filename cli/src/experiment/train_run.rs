@@ -322,10 +322,9 @@ pub(crate) fn add_page(
     write_reports: &WriteReports,
 ) -> Result<(), OutputError> {
     let record = || serde_json::from_slice::<RunRecord>(&fs::read(folder.file(RECORD)).ok()?).ok();
-    match record().filter(|_| !folder.file(PAGE).exists()) {
-        Some(record) => write_reports(folder, report, &record).and_then(|()| folder.finish()),
-        None => Ok(()),
-    }
+    let Some(record) = record().filter(|_| !folder.file(PAGE).exists()) else { return Ok(()) };
+    write_reports(folder, report, &record)?;
+    folder.finish()
 }
 
 /// Reads a file of a run.

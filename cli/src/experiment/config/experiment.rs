@@ -465,13 +465,8 @@ pub(in crate::experiment) fn refusal_of(error: LearnerError) -> Refusal {
 
 /// Rejects a number that a list of `[cv]` repeats; `what` is one of the list.
 fn check_once<T: PartialEq + Display>(what: &str, numbers: &[T]) -> Result<(), Refusal> {
-    match (0..numbers.len()).find(|&at| numbers[..at].contains(&numbers[at])) {
-        Some(at) => {
-            let found = format!("{} again", numbers[at]);
-            Err(Refusal::new(format!("cv.{what}s[{at}]"), found, format!("each {what} once")))
-        }
-        None => Ok(()),
-    }
+    let Some(at) = (0..numbers.len()).find(|&at| numbers[..at].contains(&numbers[at])) else { return Ok(()) };
+    Err(Refusal::new(format!("cv.{what}s[{at}]"), format!("{} again", numbers[at]), format!("each {what} once")))
 }
 
 /// Decodes a section that a grid or a search varies.

@@ -326,10 +326,8 @@ impl DataConfig {
     /// Rejects settings that do not allow streaming, before any file is read.
     pub(in crate::experiment) fn check_streaming(&self) -> Result<(), Refusal> {
         let Some((memory, window)) = self.streaming() else {
-            return match self.window {
-                Some(window) => Err(Refusal::new("data.window", window, "`data.memory` with it")),
-                None => Ok(()),
-            };
+            let Some(window) = self.window else { return Ok(()) };
+            return Err(Refusal::new("data.window", window, "`data.memory` with it"));
         };
         let files = [("train", &self.train), ("validation", &self.validation), ("test", &self.test)];
         let expected = match files.into_iter().find(|(_, files)| files.len() > 1) {

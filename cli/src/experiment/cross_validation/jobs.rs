@@ -216,12 +216,10 @@ impl PlannedFits<'_> {
         });
         // A job without a result was dropped after an earlier one failed, or after a stop.
         let results: Vec<JobResult> = results.into_iter().filter_map(OnceLock::into_inner).collect::<Result<_, _>>()?;
-        match results.len() {
-            finished if finished < count => {
-                Err(ExperimentError::Interrupted { finished: pass.before + finished, all: pass.all })
-            }
-            _ => Ok(results),
+        if results.len() < count {
+            return Err(ExperimentError::Interrupted { finished: pass.before + results.len(), all: pass.all });
         }
+        Ok(results)
     }
 
     /// Runs the fits of one part of a cross-validation, each in a separate folder, and skips fits that are already
@@ -339,10 +337,8 @@ impl Job<'_> {
         let is_only = self.plan.choices() * self.plan.seeds.len() == 1;
         let mut split = self.plan.splits.read(self.split, !is_only)?;
         let progress = &FitWarnings { label: &self.label(), progress: options.progress };
-        let interrupt = match pass.rounds {
-            Some(rounds) => options.interrupt.after(rounds),
-            None => options.interrupt.clone(),
-        };
+        let whole = || options.interrupt.clone();
+        let interrupt = pass.rounds.map_or_else(whole, |rounds| options.interrupt.after(rounds));
         let options_of_fit =
             FitOptions { directory: folder.as_deref(), progress, interrupt, ..FitOptions::new(options.device) };
         let fitted = fit_in_place(self.config(), &mut split, self.seed, &options_of_fit)?;

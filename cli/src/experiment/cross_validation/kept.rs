@@ -36,10 +36,7 @@ impl PlannedFits<'_> {
         results: &mut [JobResult],
         options: &CrossValidationOptions,
     ) -> Result<(), ExperimentError> {
-        let Some(folder) = options.output else { return Ok(()) };
-        if !options.keep.needs_rankers() {
-            return Ok(());
-        }
+        let Some(folder) = options.output.filter(|_| options.keep.needs_rankers()) else { return Ok(()) };
         let mut fold_scores = self.rows.as_ref().map(|rows| FoldScores { rows, found: BTreeMap::new() });
         // A repeated fit may measure differently on a GPU, and another point may be selected.
         let rankers = loop {
@@ -52,9 +49,7 @@ impl PlannedFits<'_> {
                 break rankers;
             }
             let made = self.run_pass(&Pass { is_repeated: true, ..Pass::new(&lacking) }, options)?;
-            for (number, result) in lacking.into_iter().zip(made) {
-                results[number] = result;
-            }
+            lacking.into_iter().zip(made).for_each(|(number, result)| results[number] = result);
         };
         let kept = folder.file(KEPT);
         if options.keep.any() {
@@ -82,10 +77,8 @@ impl PlannedFits<'_> {
                 })?;
             }
         }
-        match fold_scores.zip(options.scores) {
-            Some((all, path)) => all.write(path, &tag),
-            None => Ok(()),
-        }
+        let Some((all, path)) = fold_scores.zip(options.scores) else { return Ok(()) };
+        all.write(path, &tag)
     }
 }
 
@@ -346,10 +339,10 @@ fn scores(
     };
     let number = |line: &str| line.parse::<f32>().map_err(|_| refuse(format!("found `{line}`, expected a score")));
     let scores = text.lines().map(number).collect::<Result<Vec<f32>, _>>()?;
-    match scores.len() == test.documents() {
-        true => Ok(scores),
-        false => Err(refuse(format!("found {} scores, expected {}", scores.len(), test.documents()))),
+    if scores.len() != test.documents() {
+        return Err(refuse(format!("found {} scores, expected {}", scores.len(), test.documents())));
     }
+    Ok(scores)
 }
 
 #[cfg(test)]

@@ -34,10 +34,7 @@ impl PlannedFits<'_> {
         let of_fold = |split| self.fold(results, split, &names);
         let (folds, details): (Vec<FoldResult>, Vec<FoldDetails>) = (0..contents.len()).map(of_fold).unzip();
         let mean_of = |name: &String| mean(folds.iter().map(|fold| fold.measures[name].as_f64().unwrap_or(f64::NAN)));
-        let selected_on = match contents.iter().all(|of| of.data.validation.is_some()) {
-            true => "validation",
-            false => "training",
-        };
+        let is_validated = contents.iter().all(|of| of.data.validation.is_some());
         // The standard error is over the queries of all folds.
         let error_of = |name: &String| {
             let values = details.iter().flat_map(|details| &details.per_query.values[name]);
@@ -52,7 +49,7 @@ impl PlannedFits<'_> {
             standard_errors: names.iter().map(|name| (name.clone(), Value::from(error_of(name)))).collect(),
             seeds: seeds.clone(),
             folds,
-            selected_on: selected_on.to_string(),
+            selected_on: if is_validated { "validation" } else { "training" }.to_string(),
             search: config.search.as_ref().map(|search| SearchReport {
                 kind: search.kind().to_string(),
                 trials: search.trials(),
