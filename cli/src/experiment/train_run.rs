@@ -302,14 +302,12 @@ fn earlier(
     let of = |name: &str| folder.map_or(Ok(Vec::new()), |folder| read(&folder.file(name)));
     let (ranker, report) = (group.broadcast(of(RANKER)?), group.broadcast(of(REPORT)?));
     let ranker = Ranker::from_bytes(&ranker, Path::new(RANKER), device)?;
-    match serde_json::from_slice(&report) {
-        Ok(Report::Train(report)) => Ok((ranker, report)),
-        _ => {
-            let home = folder.map_or(Path::new("."), OutputFolder::home);
-            let reason = format!("holds a damaged {REPORT}; --overwrite makes the run again");
-            Err(OutputError::occupied(home, reason).into())
-        }
-    }
+    let Ok(Report::Train(report)) = serde_json::from_slice(&report) else {
+        let home = folder.map_or(Path::new("."), OutputFolder::home);
+        let reason = format!("holds a damaged {REPORT}; --overwrite makes the run again");
+        return Err(OutputError::occupied(home, reason).into());
+    };
+    Ok((ranker, report))
 }
 
 /// Writes the page of a finished run if it is absent.

@@ -207,10 +207,8 @@ impl FoldScores<'_> {
 
 /// Quotes a field that holds the separator, a quote or a line break.
 fn quoted(text: &str, separator: char) -> String {
-    match text.contains([separator, '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
+    let is_plain = !text.contains([separator, '"', '\n', '\r']);
+    if is_plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
 /// A finished cross-validation that kept the scores or the rankers of its selected fits.
@@ -252,9 +250,8 @@ impl KeptRun {
         let path = folder.join(REPORT);
         let refuse = |found: String| ExperimentError::Input(format!("{}: {found}", path.display()));
         let bytes = fs::read(&path).map_err(|error| refuse(error.to_string()))?;
-        let report = match serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))? {
-            Report::Cv(report) => report,
-            Report::Train(_) => return Err(refuse("found the report of a `train` run, expected one of `cv`".into())),
+        let Report::Cv(report) = serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))? else {
+            return Err(refuse("found the report of a `train` run, expected one of `cv`".into()));
         };
         let document = Document::read(&folder.join(CONFIG), &[])?;
         let config = Experiment::from_document(&document)?;

@@ -211,10 +211,7 @@ impl<'a> PlannedFits<'a> {
         keep: Keep,
         progress: &dyn Fn(JobEvent),
     ) -> Result<Self, ExperimentError> {
-        let grid = match config.search {
-            None => config.grid_candidates(document)?,
-            Some(_) => Vec::new(),
-        };
+        let grid = if config.search.is_none() { config.grid_candidates(document)? } else { Vec::new() };
         let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
         let splits = config.data.splits(&config.cv, config.seed)?;
         let (mut contents, mut tests) = (Vec::new(), EmptyQueries::default());
@@ -234,12 +231,11 @@ impl<'a> PlannedFits<'a> {
         if keep.runs || keep.fold_scores == Some("run") {
             contents.iter().flat_map(|of| &of.test_queries).try_for_each(|query| check_query(query))?;
         }
-        let candidates = match &config.search {
-            None => contents.iter().map(|_| grid.clone()).collect(),
-            Some(search) => {
-                contents.iter().map(|of| config.trials(document, search, of.fold)).collect::<Result<Vec<_>, _>>()?
-            }
+        let of_fold = |of: &SplitContents| match &config.search {
+            Some(search) => config.trials(document, search, of.fold),
+            None => Ok(grid.clone()),
         };
+        let candidates = contents.iter().map(of_fold).collect::<Result<Vec<_>, _>>()?;
         let of_first: &[Candidate] = candidates.first().map(Vec::as_slice).unwrap_or_default();
         if of_first.len() > 1 && contents.iter().any(|of| of.data.validation.is_none()) {
             let (key, what) = if config.search.is_some() { ("search", "trials") } else { ("grid", "points") };
