@@ -87,8 +87,8 @@ impl ExperimentConfig {
     /// an unreadable file is found before any fit.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] if the data are invalid. Also returns one for a search over several folds, if other
-    /// folds contain only some of a file's queries, or if other queries have the same name.
+    /// Returns an [`ExperimentError`] if the data are invalid. Also returns one for a search over several folds, if
+    /// other folds contain only some of a file's queries, or if other queries have the same name.
     pub fn refit_data(&self) -> Result<DataConfig, ExperimentError> {
         let splits = self.data.splits(&self.cv, self.seed)?;
         if self.search.is_some() && splits.count() > 1 {

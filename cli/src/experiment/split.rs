@@ -154,8 +154,8 @@ impl DataConfig {
     }
 
     /// Gives the training queries the scores of the teacher, if there is one, and adds the warnings about it. `share`
-    /// lists the queries that are trained on, or is empty if all are. `others` are the queries on which training selects
-    /// and tests.
+    /// lists the queries that are trained on, or is empty if all are. `others` are the queries on which training
+    /// selects and tests.
     pub(super) fn taught(
         &self,
         train: RankingDataset,

@@ -1,5 +1,6 @@
 //! Cross-validation over folds, over grid points or trials, and over seeds. For every fold, a grid point or a trial is
 //! selected by its results on the fold's validation queries. Results on test queries are never used for the selection.
+//! Several processes can share the fits: each leaves its part of them in one folder, and a final command merges them.
 
 mod jobs;
 mod kept;

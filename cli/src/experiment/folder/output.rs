@@ -166,8 +166,8 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// If a failed run in a folder has no result and cannot be resumed, removes its files, so that the corrected command
-    /// can start. Returns the same error.
+    /// If a failed run in a folder has no result and cannot be resumed, removes its files, so that the corrected
+    /// command can start. Returns the same error.
     pub(crate) fn give_up(folder: Option<&Self>, error: ExperimentError) -> ExperimentError {
         if let Some(folder) = folder.filter(|_| !error.can_go_on()) {
             folder.abandon();
