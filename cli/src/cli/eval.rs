@@ -96,7 +96,7 @@ fn evaluate_scored(args: &EvalArgs, out: &mut dyn Write) -> Result {
             let evaluation = evaluate(&scored.rankings(data, &convention), &measures, &convention);
             (preset.name, evaluation.map_err(|error| error.to_string()))
         });
-        return conventions(&measures, rows, args.json, out);
+        return conventions(&measures, rows, None, args.json, out);
     }
     let convention = named.or_else(|| scored.convention.clone()).unwrap_or_default();
     let evaluation = during("measuring", || evaluate(&scored.rankings(data, &convention), &measures, &convention))?;
@@ -112,10 +112,7 @@ fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) 
     let judgments = Judgments::read(qrels, &args.judging)?;
     if args.compare_conventions {
         let (rows, about) = under_every_convention(&judgments, run, &measures, args)?;
-        if !args.json {
-            about.write(out)?;
-        }
-        return conventions(&measures, rows.into_iter(), args.json, out);
+        return conventions(&measures, rows.into_iter(), Some(&about), args.json, out);
     }
     let convention = judgments.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
     let evaluator = Evaluator::new(&measures, &convention)?;
@@ -321,9 +318,15 @@ fn note_empty(empty: usize, queries: usize, convention: &str) {
     }
 }
 
-/// Prints the measures of one ranking under every convention. If a convention does not apply, for example because
-/// identifiers are missing, the others are still printed.
-fn conventions(measures: &[Measure], rows: impl Iterator<Item = Row>, as_json: bool, out: &mut dyn Write) -> Result {
+/// Prints the measures of one ranking, or of the TREC run `run`, under every convention. If a convention does not
+/// apply, for example because identifiers are missing, the others are still printed.
+fn conventions(
+    measures: &[Measure],
+    rows: impl Iterator<Item = Row>,
+    run: Option<&AboutRun>,
+    as_json: bool,
+    out: &mut dyn Write,
+) -> Result {
     let mut table = Table::new("convention", measures.iter().map(ToString::to_string));
     let (mut counts, mut undefined, mut objects) = (None, Vec::new(), Vec::new());
     for (name, evaluation) in rows {
@@ -341,8 +344,11 @@ fn conventions(measures: &[Measure], rows: impl Iterator<Item = Row>, as_json: b
         }
     }
     if as_json {
-        return Ok(writeln!(out, "{}", json!({"conventions": objects}))?);
+        let mut object = json!({"conventions": objects});
+        run.into_iter().for_each(|run| run.add_to(&mut object));
+        return Ok(writeln!(out, "{object}")?);
     }
+    run.map_or(Ok(()), |run| run.write(out))?;
     if let Some((queries, empty)) = counts {
         writeln!(out, "{}, {empty} empty", counted(queries, "query"))?;
     }

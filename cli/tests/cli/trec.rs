@@ -124,6 +124,15 @@ fn json_has_the_same_values_in_full() {
     assert_eq!(trec["measures"]["map"], value["measures"]["map"]);
     assert_eq!(trec["per_query"][0]["measures"].as_object().unwrap().len(), 2, "no gm_map of one query");
     assert_eq!(counts.map(|key| &trec[key]), counts.map(|key| &value[key]));
+    let all = json(&bench, &["--compare-conventions", "-m", "map"]);
+    let about = ["run", "complete", "missing_queries", "unjudged_queries"];
+    assert_eq!(about.map(|key| &all[key]), about.map(|key| &value[key]));
+}
+
+#[test]
+fn options_for_data_are_refused_with_a_run() {
+    let message = bench().refused(&[&EVAL[..], &["--missing", "zero"]].concat());
+    assert_eq!(message, "error: --missing and --read: expected data to read by them, found a TREC run\n");
 }
 
 #[test]
