@@ -86,7 +86,7 @@ impl ConvertArgs {
     }
 
     fn convert_ranker(&self, out: &mut dyn Write) -> Result {
-        ensure!(self.reading.is_default(), "--missing and --read: expected data to convert, found a ranker");
+        self.reading.expect_none("a ranker")?;
         input::not_over("convert", &self.out, &[input::ranker_file(&self.from)], "is the ranker")?;
         let ranker = input::ranker(&self.from, &Device::flex())?;
         let format = self.format(&ranker)?;

@@ -70,6 +70,9 @@ enum Format {
 impl EvalArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         input::once([&self.scores, &self.run, &self.qrels].into_iter().flatten().chain(&self.files))?;
+        if self.run.is_some() {
+            self.scoring.reading.expect_none("a TREC run")?;
+        }
         self.scoring.execution.scope(|| match (&self.run, &self.qrels, &self.scores, self.files.as_slice()) {
             (Some(run), Some(qrels), ..) if self.format == Format::Trec => print_lines(&self, run, qrels, out),
             (Some(run), Some(qrels), ..) => evaluate_run(&self, run, qrels, out),

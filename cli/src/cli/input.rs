@@ -99,9 +99,11 @@ impl ReadArgs {
         Ok(keys)
     }
 
-    /// Returns whether the user set no option for reading data.
-    pub fn is_default(&self) -> bool {
-        self.missing.is_none() && self.options.is_empty()
+    /// Returns an error if the user set an option for reading data where the command reads none by it, but `found`.
+    pub fn expect_none(&self, found: &str) -> Result {
+        let is_default = self.missing.is_none() && self.options.is_empty();
+        ensure!(is_default, "--missing and --read: expected data to read by them, found {found}");
+        Ok(())
     }
 
     /// Returns an error if the options keep missing values and the ranker does not accept them.

@@ -136,13 +136,16 @@ impl StudyArgs {
     fn source(&self) -> Result<Source> {
         input::once(self.files.iter().chain(&self.scores).chain(&self.against))?;
         self.runs().try_for_each(|run| put_right(run))?;
+        let reading = &self.scoring.reading;
         match (&self.scores, &self.config, self.files.as_slice()) {
             (None, Some(path), []) => {
+                reading.expect_none("a configuration, whose [data.read] has them")?;
                 let config = Experiment::from_document(&Document::read(path, &[])?)?;
                 let split = config.data.split(config.seed)?;
                 Ok(Source::Training(Box::new(Material::new(path, &config, split))))
             }
             (None, None, [_, ..]) if self.runs().all(|run| KeptRun::is_in(run)) => {
+                reading.expect_none("folders of runs")?;
                 let device = self.scoring.device()?;
                 let read = self.runs().map(|run| KeptRun::read(run, &device)).collect::<Result<Vec<_>, _>>()?;
                 Ok(Source::Runs(Box::new(Runs::new(read)?)))
@@ -152,7 +155,10 @@ impl StudyArgs {
                 let advice = "`cv --resume --keep scores` keeps them";
                 bail!("{lacking}: expected folders of `cv` runs that kept scores or rankers; {advice}")
             }
-            (None, None, []) => Ok(Source::Generated { queries: self.queries as usize, seed: self.seed }),
+            (None, None, []) => {
+                reading.expect_none("generated data")?;
+                Ok(Source::Generated { queries: self.queries as usize, seed: self.seed })
+            }
             (Some(scores), None, files) => {
                 let data = self.scoring.reading.read(files, None)?;
                 let by = |scores: &Path| Ok(subject(scores, files, &data, &Scored::from_file(scores, &data)?));

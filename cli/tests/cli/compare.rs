@@ -151,6 +151,7 @@ fn systems_that_cannot_be_compared_are_refused() {
     contains(&refused(&["a", "data"]), &["expected two systems or more and DATA"]);
     assert_eq!(refused(&["a", "dat"]), "error: dat: found no such file or folder\n");
     contains(&refused(&["a", "--qrels", "data"]), &["expected two runs or more with --qrels"]);
+    contains(&refused(&["run", "run", "--qrels", "data", "--missing", "zero"]), &["found TREC runs"]);
     contains(&refused(&["short", "short", "none"]), &["ndcg@10 has no mean", "none of which has a label above 0"]);
     contains(&refused(&["short", "short", "data.safetensors"]), &["data.safetensors"]);
     bench.run(&["compare"]).code(2);
@@ -302,6 +303,7 @@ fn finished_runs_that_cannot_be_compared_are_refused() {
     contains(&refused(&["cv/a", "parts"]), &["parts: no report.json here; expected the folder of a finished run"]);
     contains(&refused(&["cv/a", "train", "parts/S4.txt"]), &["cv/a: no ranker.safetensors here"]);
     contains(&refused(&["cv/a"]), &["two folders of finished runs or more; found 1 in all"]);
+    contains(&refused(&["cv/a", "cv/b", "--read", "label=foo"]), &["expected data to read by them, found folders of"]);
 }
 
 #[test]

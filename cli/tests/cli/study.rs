@@ -167,6 +167,8 @@ fn a_study_trains_on_the_data_of_a_configuration() {
     contains(&message, &["untested.toml", "no queries to test on"]);
     let message = bench.refused(&["study", "bounds", "--config", "train.toml"]);
     contains(&message, &["bounds: found data to train on, expected generated data"]);
+    let message = bench.refused(&[&args[..], &["--read", "label=x"]].concat());
+    contains(&message, &["--read: expected data to read by them, found a configuration"]);
 }
 
 #[test]
@@ -180,6 +182,7 @@ fn studies_that_cannot_be_made_are_refused() {
     contains(&refused(&["measure-accuracy", "--over", "beta=x"]), &["found `x`, expected numbers"]);
     contains(&refused(&["measure-accuracy", "--over", "betta=1"]), &["no parameter `betta`", "did you mean `beta`?"]);
     contains(&refused(&["all", "--over", "1"]), &["--over", "expected one study"]);
+    contains(&refused(&["bounds", "--missing", "zero"]), &["--missing and --read", "found generated data"]);
     contains(&refused(&["measure-accuracy", "--over", "2,1"]), &["alpha = 1", "ascending"]);
     contains(&refused(&["measure-accuracy", "scores"]), &["expected MODEL DATA, --scores FILE DATA, or neither"]);
     contains(

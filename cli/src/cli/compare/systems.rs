@@ -64,6 +64,7 @@ impl CompareArgs {
 
     /// Evaluates TREC runs against the same relevance judgments.
     fn of_runs(&self, runs: &[PathBuf], qrels: &Path) -> Result<Measured> {
+        self.scoring.reading.expect_none("TREC runs")?;
         let measures = input::measures(&self.measures, MEASURES)?;
         let judgments = Judgments::read(qrels, &self.judging)?;
         let convention = judgments.convention(self.convention.as_deref().unwrap_or("trec_eval"))?;
@@ -105,6 +106,7 @@ impl CompareArgs {
     /// another convention, all measures are computed from the scores that the runs kept. If a run kept no scores, all
     /// reports must have the measures and the convention.
     fn of_reports(&self, folders: &[PathBuf]) -> Result<Measured> {
+        self.scoring.reading.expect_none("folders of runs")?;
         let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));
         let finished = folders.iter().map(read).collect::<Result<Vec<_>>>()?;
         let (folder, first) = (&folders[0], &finished[0]);
