@@ -149,6 +149,11 @@ impl CvArgs {
             if let Some(folder) = folder {
                 bail!("--scores {}: found no folder {}, expected one that exists", path.display(), folder.display());
             }
+            let whole = |path: &Path| std::path::absolute(path).unwrap_or_default();
+            let mut replaced = self.folder.out.iter().chain(&self.refit).filter(|_| self.folder.overwrite);
+            if replaced.any(|home| whole(path).starts_with(whole(home))) {
+                bail!("--scores {}: found a folder that --overwrite replaces, expected another one", path.display());
+            }
         }
         let resolved = config.toml_for_points(document)?;
         let run = Identity::new(RunKind::CrossValidation, &resolved);

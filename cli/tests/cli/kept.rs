@@ -146,4 +146,13 @@ fn what_cannot_be_kept_is_refused() {
     let expected = "keep = `ranker`: expected rankers, scores, runs, separated by commas; did you mean `rankers`?\n";
     assert_eq!(message, format!("error: {expected}"));
     assert!(!bench.path("run").exists());
+    // A file in the old folder would go away with it.
+    bench.done("cv grid.toml --out run --refit final");
+    for scores in ["run/s.csv", "final/s.csv"] {
+        let line = format!("cv grid.toml --out run --refit final --overwrite --scores {scores}");
+        let message = bench.refused(&super::words(&line));
+        let expected = format!("error: --scores {scores}: found a folder that --overwrite replaces, expected another");
+        assert!(message.starts_with(&expected), "{message}");
+    }
+    bench.done("cv grid.toml --out run --resume --scores run/s.csv");
 }
