@@ -243,7 +243,7 @@ impl CvArgs {
     }
 
     /// Prints the result, and makes the refit. A terminal shows the result before the refit begins; JSON is one object
-    /// at the end.
+    /// at the end, which lacks a refit that failed.
     fn print_and_refit(
         &self,
         report: &CrossValidationReport,
@@ -269,7 +269,11 @@ impl CvArgs {
                 record["kept"] = json!({"files": files, "bytes": bytes});
             }
             if let Some((refit, chosen)) = refit {
-                self.refit(refit, chosen, run, estimate())?;
+                // Without a folder, the result of the cross-validation would be lost with the refit.
+                if let Err(failure) = self.refit(refit, chosen, run, estimate()) {
+                    writeln!(out, "{record}")?;
+                    return Err(failure);
+                }
                 record["refit"] = Value::from(chosen);
                 record["refit"]["out"] = json!(refit.path);
             }
@@ -307,8 +311,11 @@ impl CvArgs {
         rounds.read();
         let done = fit.with_estimate(estimate).fit(&rounds, interrupt_on_signal()?, &write_reports)?;
         if done.report.fit.stop == StopReason::Interrupted {
-            let place = format!("the model so far is in {}", refit.path.display());
-            return Err(Failure::work(format!("interrupted; {place}, the same command with --resume continues")));
+            let place = format!("the model so far is in {}", done.folder.unwrap_or_default().display());
+            let instead = if self.folder.overwrite { " in place of --overwrite" } else { "" };
+            return Err(Failure::work(format!(
+                "interrupted; {place}, the same command with --resume{instead} continues"
+            )));
         }
         Ok(done)
     }

@@ -348,6 +348,34 @@ fn a_refit_after_the_folds_and_of_parts_is_that_of_one_command() {
     assert_eq!(without_report(ranker("one")), ranker("three").replace("parts/report.json", ""));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_refit_that_was_stopped_leaves_the_result_and_says_where_its_model_is() {
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    bench.output(&["cv", "small.toml", "--no-out", "--refit", "best"]);
+    // The fold trains on a few queries, and the refit on many more.
+    let sets = ["learner.epochs=400", "measure.round=400", "data.synthetic.test_queries=1000"];
+    let sets = sets.iter().flat_map(|set| ["--set", set]);
+    let args: Vec<&str> = super::words("cv small.toml --no-out --refit best --json").into_iter().chain(sets).collect();
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("burn-rank"));
+    command.current_dir(bench.path("")).env_remove("BURN_DEVICE").args(&args).arg("--overwrite");
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    while !bench.path("best.new-1").exists() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(std::process::Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{told}");
+    let place =
+        "interrupted; the model so far is in best.new-1, the same command with --resume in place of --overwrite";
+    contains(&told, &[place]);
+    let record = json(&String::from_utf8(ended.stdout).unwrap());
+    assert!(record["folds"].is_array() && record.get("refit").is_none(), "{record}");
+}
+
 #[test]
 fn a_search_in_several_folds_has_no_setting_to_refit() {
     let bench = grid("{ split = 3 }");
