@@ -216,7 +216,12 @@ impl CvArgs {
             _ => run.plan.run(&options).map(of_cv),
         };
         fits.end();
-        let (report, chosen) = done.map_err(|error| OutputFolder::give_up(folder.as_ref(), error))?;
+        let (report, chosen) = done.map_err(|error| match OutputFolder::give_up(folder.as_ref(), error) {
+            error @ ExperimentError::Interrupted { .. } if folder.is_none() => {
+                Failure::work(format!("{error}; with --no-out, nothing is saved"))
+            }
+            error => Failure::from(error),
+        })?;
         if let Some(folder) = &mut folder {
             // A fit that was repeated for its ranker may measure differently on a GPU.
             if is_finished && fs::read(folder.file(REPORT))? == json_bytes(&report)? {

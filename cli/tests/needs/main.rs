@@ -119,6 +119,7 @@ fn tests() -> Vec<Trial> {
         ),
         test!(terminal::quiet_is_quiet_on_a_terminal, terminal::lent()),
         test!(terminal::ctrl_c_stops_a_run_after_its_round, terminal::lent()),
+        test!(terminal::ctrl_c_in_a_cross_validation_without_a_folder_says_that_nothing_is_saved, terminal::lent()),
         test!(terminal::sigterm_stops_a_run_after_its_round, terminal::lent()),
         test!(terminal::a_terminal_that_hangs_up_stops_a_run_after_its_round, terminal::lent()),
         test!(terminal::terminal_sequences_in_names_are_harmless_on_a_terminal, terminal::lent()),

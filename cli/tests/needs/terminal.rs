@@ -205,6 +205,18 @@ pub fn ctrl_c_stops_a_run_after_its_round() {
     assert_resumes(&bench);
 }
 
+pub fn ctrl_c_in_a_cross_validation_without_a_folder_says_that_nothing_is_saved() {
+    let bench = small();
+    let endless = ENDLESS.replace("train small.toml --out run", "cv small.toml --no-out");
+    let mut terminal = Terminal::start(&bench, 80, &endless, ":", &[]);
+    terminal.wait_for("fold 1, seed 1");
+    terminal.press("\u{3}");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(1), "{screen}");
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("done; with --no-out, nothing is saved"), "{screen}");
+}
+
 fn signal(name: &str, pid: &str) {
     assert!(Command::new("kill").args([name, pid]).status().unwrap().success());
 }
