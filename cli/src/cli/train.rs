@@ -36,6 +36,9 @@ pub struct TrainArgs {
 impl TrainArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result {
         let start = Instant::now();
+        if self.quiet && self.no_out && !self.json {
+            bail!("--quiet needs a place for the result: leave out --no-out, or add --json");
+        }
         start_threads(true);
         let option = self.start.as_ref().map(|path| ("start", "--continue", path.display().to_string()));
         together(|group| {

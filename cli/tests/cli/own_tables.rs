@@ -331,7 +331,7 @@ fn a_column_that_divides_queries_is_no_feature_of_train_either() {
     assert_eq!(report(&bench, "cv")["data"]["train"]["statistics"]["features"], 1);
     let scores = bench.output(&["predict", "cv", "t.csv"]);
     assert_eq!((scores.lines().count(), bench.output(&["predict", "cv", "less.csv"]).lines().count()), (80, 2));
-    bench.output(&["train", "cv.toml", "--no-out", "-q", "--set", "data.train=[\"less.csv\"]"]);
+    bench.output(&["train", "cv.toml", "--no-out", "--set", "data.train=[\"less.csv\"]"]);
     // A column with a role keeps it.
     bench.write(
         "split.toml",

@@ -209,7 +209,7 @@ fn copies_of_a_mapped_file_that_do_not_fit_are_refused() {
     let apart = "data={train=[\"w.arrow\"], columns={query=\"document\", id=\"query\"}}";
     for (set, kibibytes, step) in [("normalizer=z_score", 365_000..395_000, 5_000), (apart, 280_000..370_000, 30_000)] {
         for kibibytes in kibibytes.step_by(step) {
-            let train = ["train", "g.toml", "-q", "--no-out", "--set", set];
+            let train = ["train", "g.toml", "-q", "--json", "--no-out", "--set", set];
             let (code, said) = within(&bench, kibibytes, &[("RAYON_NUM_THREADS", "1")], &train);
             assert!(matches!(code, Some(0 | 2)), "{kibibytes} {set}: {said}");
         }

@@ -285,8 +285,10 @@ fn quiet_prints_nothing_but_leaves_the_result() {
     assert_eq!((output.stdout, output.stderr), (vec![], vec![]));
     assert!(bench.path("run/report.json").exists());
     assert!(bench.done("train small.toml --quiet --json --out other").starts_with('{'));
-    let message = bench.refused(&["cv", "small.toml", "--quiet", "--no-out"]);
-    assert_eq!(message, "error: --quiet needs a place for the result: leave out --no-out, or add --json\n");
+    for command in ["cv", "train"] {
+        let message = bench.refused(&[command, "small.toml", "--quiet", "--no-out"]);
+        assert_eq!(message, "error: --quiet needs a place for the result: leave out --no-out, or add --json\n");
+    }
 }
 
 #[test]
