@@ -278,6 +278,19 @@ fn a_run_names_the_instructions_that_it_used() {
 }
 
 #[test]
+fn another_spelling_of_a_path_is_the_same_configuration() {
+    let bench = super::grid("{ split = 3 }");
+    fs::create_dir(bench.path("sub")).unwrap();
+    for command in ["train", "cv"] {
+        bench.output(&[command, "grid.toml", "--out", command]);
+        let out = format!("../{command}");
+        let run = bench.command(&[command, "../grid.toml", "--out", &out]).current_dir(bench.path("sub")).assert();
+        let told = String::from_utf8(run.success().get_output().stdout.clone()).unwrap();
+        assert!(told.contains("finished before"), "{told}");
+    }
+}
+
+#[test]
 fn quiet_prints_nothing_but_leaves_the_result() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);

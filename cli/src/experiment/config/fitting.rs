@@ -137,7 +137,10 @@ impl ExperimentConfig {
     fn with_absolute_paths(&self) -> Self {
         let mut config = self.clone();
         for (_, path) in config.paths_mut() {
-            *path = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+            // What `..` names has many spellings. A link keeps its name, to which other files may belong.
+            let up = path.ancestors().find(|up| up.ends_with(".."));
+            let whole = up.and_then(|up| Some(up.canonicalize().ok()?.join(path.strip_prefix(up).ok()?)));
+            *path = whole.or_else(|| std::path::absolute(&path).ok()).unwrap_or_else(|| path.clone());
         }
         config
     }
