@@ -122,6 +122,25 @@ fn networks_and_folds_have_factors_too() {
 }
 
 #[test]
+fn positions_are_read_where_only_a_setting_that_is_tried_names_them() {
+    let bench = Bench::default();
+    text(&bench);
+    let trees = TREES.replace("position = { kind = \"additive\", l2 = 0.1 }\n", "");
+    bench.write("run.toml", &format!("[data]\ntrain = [\"train.txt\"]\n[cv]\nsplit = 3\n{trees}"));
+    let keys = "\"learner.position\"=[{kind=\"additive\", l2=0.1}, {kind=\"additive\", l2=10.0}]";
+    let tree = "kind=\"boosted_trees\", min_documents=2, rounds=2";
+    for (out, tried) in [
+        ("keys", format!("grid={{{keys}}}")),
+        ("learners", format!("grid={{learner=[{{{tree}, position={{kind=\"additive\"}}}}, {{{tree}}}]}}")),
+        ("trials", format!("search={{kind=\"random\", trials=2, space={{{keys}}}}}")),
+    ] {
+        bench.output(&["cv", "run.toml", "--set", &tried, "--out", out, "--keep", "scores"]);
+    }
+    bench.output(&["compare", "keys", "trials", "-m", "err@5"]);
+    assert!(report(&bench, "keys")["details"][0]["fits"][0]["positions"].is_array());
+}
+
+#[test]
 fn positions_that_do_not_fit_are_refused() {
     let bench = Bench::default();
     text(&bench);

@@ -129,8 +129,7 @@ impl Experiment {
 
     /// Builds the learner of a configuration, which settings of a grid change in its form `written`.
     pub(super) fn build(mut config: ExperimentConfig, written: Arc<ExperimentConfig>) -> Result<Self, LearnerError> {
-        config.data.read.positions = config.data.columns.position.is_some()
-            || config.learner.get("position").is_some_and(|table| !table.is_null());
+        config.data.read.positions = config.data.columns.position.is_some() || config.names_positions();
         config.data.unread = config.split_column();
         let built = build(&config.learner, &config.parts())?.into();
         Ok(Self { config, built, written, member_experiments: Arc::default() })
@@ -408,20 +407,30 @@ impl ExperimentConfig {
         self.learner.get("kind").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns the dotted keys that the grid or the search varies.
-    pub(super) fn tried(&self) -> impl Iterator<Item = &String> {
+    /// Returns the dotted keys that the grid or the search varies, each with its values.
+    pub(super) fn tried(&self) -> impl Iterator<Item = (&String, &Value)> {
         let searched = self.search.as_ref().map(SearchConfig::space);
-        [Some(&self.grid), searched].into_iter().flatten().flat_map(|of| of.keys())
+        [Some(&self.grid), searched].into_iter().flatten().flatten()
+    }
+
+    /// Returns whether the learner, or one that the grid or the search tries, has a table `position`.
+    fn names_positions(&self) -> bool {
+        let names = |learner: &Map| learner.get("position").is_some_and(|table| !table.is_null());
+        let names_one = |(key, values): (&String, &Value)| match key.as_str() {
+            "learner" => values.as_array().into_iter().flatten().filter_map(Value::as_object).any(names),
+            key => key.starts_with("learner.position"),
+        };
+        names(&self.learner) || self.tried().any(names_one)
     }
 
     /// Returns the sections that a learner reads in addition to `[learner]`.
     pub(super) fn parts(&self) -> Parts<'_> {
-        let tries_learners = self.tried().any(|key| key == "learner");
+        let tries_learners = self.tried().any(|(key, _)| key == "learner");
         // If several learners are tried, one that does not read a section ignores it, unless the section's keys are
         // varied.
         let is_read = |section: &str, takes: fn(&LearnerEntry) -> bool| {
             !tries_learners
-                || self.tried().any(|key| section_of(key) == section)
+                || self.tried().any(|(key, _)| section_of(key) == section)
                 || self.learner_entry().is_none_or(takes)
         };
         Parts {

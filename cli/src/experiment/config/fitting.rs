@@ -63,7 +63,7 @@ impl ExperimentConfig {
     /// varies is given in units of the score.
     fn with_temperature(&self, loss: &LossSpec, relative: Option<f64>) -> Result<LossSpec, LossError> {
         let key = loss.smoothing()?.map(|smoothing| format!("loss.{}", smoothing.parameter));
-        let varies = self.tried().any(|tried| Some(tried) == key.as_ref());
+        let varies = self.tried().any(|(tried, _)| Some(tried) == key.as_ref());
         loss.with_default_temperature(relative.filter(|_| !varies))
     }
 
