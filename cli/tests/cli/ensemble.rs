@@ -265,6 +265,11 @@ fn seeds_of_a_network_are_members() {
         let refused = bench.refused(&["train", "seeds.toml", "--set", set, "--out", "run"]);
         assert!(refused.contains(expected), "{set}: {refused}");
     }
+    // A single seed stands next to a grid, and in it.
+    let cv = ["cv", "seeds.toml", "--set", "learner.seeds=1", "--set", "cv.split=3", "--no-out", "--set"];
+    bench.output(&[&cv[..], &["grid={\"learner.epochs\"=[1, 2]}"]].concat());
+    let refused = bench.refused(&[&cv[..], &["grid={\"learner.seeds\"=[1, 2]}"]].concat());
+    assert!(refused.contains("learner.seeds: found 2, expected 1 where a grid or a search tries"), "{refused}");
 }
 
 #[test]

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{ConfigError, Document, check_writable};
 use super::grid::section_of;
+use super::members::of_one_seed;
 use super::search::SearchConfig;
 use super::sections::{
     CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, MemberConfig, SplitBy, Standardize,
@@ -212,7 +213,7 @@ impl Experiment {
                 "normalizer" => config.normalizer = decoded(section, value)?,
                 "scorer" => config.scorer = decoded(section, value)?,
                 "loss" => config.loss = decoded(section, value)?,
-                "learner" => config.learner = decoded(section, value)?,
+                "learner" => config.learner = decoded(section, &of_one_seed(value)?)?,
                 section => return Err(Refusal::fault(section, "expected a section that a grid may vary")),
             }
         }

@@ -132,6 +132,15 @@ fn without_seeds(table: &mut Value) -> Result<usize, Refusal> {
     }
 }
 
+/// Returns the table of a learner that a grid or a search tries, without its number of seeds.
+pub(super) fn of_one_seed(learner: &Value) -> Result<Value, Refusal> {
+    let mut table = json!({"learner": learner});
+    match without_seeds(&mut table)? {
+        1 => Ok(table["learner"].take()),
+        seeds => Err(Refusal::new("learner.seeds", seeds, "1 where a grid or a search tries learners")),
+    }
+}
+
 /// The learner of networks.
 const NETWORK: &str = "gradient";
 
