@@ -198,9 +198,13 @@ impl CrossValidation {
 
 impl From<&Chosen> for burn_rank::json::Value {
     fn from(chosen: &Chosen) -> Self {
-        json!({
-            "setting": chosen.setting, "validation": chosen.validation, "round": chosen.round(),
-            "best_rounds": chosen.best_rounds,
-        })
+        let mut value = json!({"setting": chosen.setting, "validation": chosen.validation});
+        if chosen.is_ensemble() {
+            value["member_rounds"] = chosen.member_rounds.iter().map(|rounds| json!(median(rounds))).collect();
+        } else {
+            value["round"] = json!(chosen.round());
+            value["best_rounds"] = json!(chosen.best_rounds);
+        }
+        value
     }
 }

@@ -299,11 +299,13 @@ fn members_are_cross_validated_as_one_fit_and_refitted() {
     let report = json(&bench, "cv/report.json");
     let fits: Vec<&Value> = report["details"].as_array().unwrap().iter().map(|fold| &fold["fits"][0]).collect();
     let best = json(&bench, "best/report.json");
+    assert!(record["refit"].get("round").is_none(), "{record}");
     for member in 0..2 {
         let mut rounds: Vec<u64> =
             fits.iter().map(|fit| fit["members"][member]["best_round"].as_u64().unwrap()).collect();
         rounds.sort_unstable();
         assert_eq!(best["members"][member]["rounds"].as_u64(), Some(rounds[1]), "{rounds:?}");
+        assert_eq!(record["refit"]["member_rounds"][member].as_u64(), Some(rounds[1]), "{record}");
     }
     assert_eq!(scores(&bench, "best", "valid.txt").len(), scores(&bench, "best/ranker.safetensors", "valid.txt").len());
 }
