@@ -128,9 +128,9 @@ impl EnsembleArgs {
     fn print(&self, rows: &[(&Member, Means)], all: &Means, on: On, out: &mut dyn Write) -> Result {
         let total: f64 = rows.iter().map(|(member, _)| member.weight).sum();
         let measures = all.iter().map(|(measure, _)| measure.to_string());
-        let mut table = Table::new("ranker", ["weight".to_string()].into_iter().chain(measures));
-        let cells = |weight: String, means: &Means| {
-            [weight].into_iter().chain(means.iter().map(|(_, value)| format!("{value:.4}"))).collect::<Vec<_>>()
+        let mut table = Table::new("ranker", ["share".to_string()].into_iter().chain(measures));
+        let cells = |share: String, means: &Means| {
+            [share].into_iter().chain(means.iter().map(|(_, value)| format!("{value:.4}"))).collect::<Vec<_>>()
         };
         for (member, means) in rows {
             table.row(harmless(&member.name).into_owned(), cells(format!("{:.4}", member.weight / total), means));
