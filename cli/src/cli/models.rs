@@ -129,7 +129,7 @@ impl ModelsArgs {
         if self.json {
             let record = json!({
                 "metadata": ranker.metadata(), "features": ranker.features(), "weights": weights,
-                "dropped_columns": ranker.columns().drop,
+                "indicated": ranker.normalizer().indicated(), "dropped_columns": ranker.columns().drop,
             });
             return Ok(writeln!(out, "{record}")?);
         }

@@ -74,6 +74,8 @@ fn a_network_learns_what_a_missing_value_means_and_0_in_its_place_does_not() {
     assert_eq!(report(&bench, "line")["weights"].as_array().unwrap().len(), 3);
     let shown = bench.output(&["models", "show", "line"]);
     contains_all(&shown, &["| features | 2 |", "a column each for `price` |", "price is missing", "+"]);
+    let shown: Value = serde_json::from_str(&bench.output(&["models", "show", "line", "--json"])).unwrap();
+    assert_eq!(shown["indicated"], serde_json::json!([1]));
     assert!(fs::read_to_string(bench.path("line/report.html")).unwrap().contains("price is missing"));
 }
 
