@@ -1,5 +1,6 @@
 //! Trains rankers for studies, on data from a configuration or on generated data.
 
+use burn_rank::data::letor::Missing;
 use burn_rank::data::{Normalizer, SynthConfig};
 use burn_rank::json::{Value, from_value};
 use burn_rank::loss::explain;
@@ -71,10 +72,14 @@ impl Material {
     }
 
     /// Returns the first `count` queries in `data` as input of linear ranking functions. They are normalized with the
-    /// normalizer of the training queries.
+    /// normalizer of the training queries, and missing values are filled if the configuration has them indicated.
     pub(super) fn linear(&self, data: &RankingDataset, count: usize) -> Result<Linear> {
-        let mut data = data.clone();
-        Normalizer::fit(&self.split.train, self.config.normalizer).apply(&mut data)?;
+        let (mut data, train, kind) = (data.clone(), &self.split.train, self.config.normalizer);
+        let normalizer = match self.config.data.read.missing {
+            Missing::Indicator => Normalizer::fit_with_indicators(train, kind)?,
+            _ => Normalizer::fit(train, kind),
+        };
+        normalizer.apply(&mut data)?;
         Ok(Linear::new(&data, count))
     }
 }

@@ -80,6 +80,14 @@ fn a_network_learns_what_a_missing_value_means_and_0_in_its_place_does_not() {
 }
 
 #[test]
+fn studies_train_on_data_with_missing_values() {
+    let bench = bench();
+    for study in ["measure-accuracy", "smoothness", "truncation"] {
+        bench.output(&["study", study, "--config", "run.toml", "--quick"]);
+    }
+}
+
+#[test]
 fn a_ranker_reads_missing_values_as_it_was_trained() {
     let bench = bench();
     bench.output(&["train", "run.toml", "--out", "run"]);
