@@ -66,7 +66,7 @@ impl InitArgs {
         }
         if to_output {
             write!(out, "{text}")?;
-            summary(&seen).iter().for_each(|line| terminal::say(format_args!("{line}")));
+            summary(&seen).join("\n").lines().for_each(|line| terminal::say(format_args!("{line}")));
             return Ok(());
         }
         let created = OpenOptions::new().write(true).create_new(true).open(&path);
@@ -182,7 +182,7 @@ fn command(seen: &Seen, path: &Path) -> String {
 /// The width of the first column of the summary, in characters.
 const WORDS: usize = 21;
 
-/// Returns the lines that summarize the data.
+/// Returns the entries that summarize the data, of one or several lines.
 fn summary(seen: &Seen) -> Vec<String> {
     let train = &seen.train;
     let (least, median, most) = train.length_range;
@@ -224,6 +224,6 @@ fn summary(seen: &Seen) -> Vec<String> {
             lines.extend(files.iter().map(|file| line(set, &harmless(&file.display().to_string()))));
         }
     }
-    lines.extend(line("first choice", &indented(&format!("{choice}: {why}"), WORDS)).lines().map(String::from));
+    lines.push(line("first choice", &indented(&format!("{choice}: {why}"), WORDS)));
     lines
 }

@@ -327,6 +327,11 @@ fn a_refit_is_proposed_where_the_files_can_be_joined() {
     let proposed = next(summary);
     assert!(proposed.ends_with("burn-rank cv train.toml"), "{proposed}");
     bench.output(&["cv", "train.toml", "--set", "learner.epochs=1", "--out", "cv"]);
+    // A long entry has several lines, also on standard error.
+    bench.write("two.txt", &text(2));
+    let printed = bench.run(&["init", "two.txt", "--out", "-"]).success();
+    let told = String::from_utf8_lossy(&printed.get_output().stderr).into_owned();
+    assert!(told.contains("rounds are chosen on the training\n") && !told.contains("\\n"), "{told}");
     bench.write("test.txt", &text(9).replace("qid:", "qid:t"));
     let proposed = next(bench.output(&["init", "train.txt", "test.txt", "--out", "joined.toml"]));
     assert!(proposed.ends_with("burn-rank cv joined.toml --refit final"), "{proposed}");
