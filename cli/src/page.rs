@@ -8,7 +8,7 @@ use burn_rank::workbench::text::{escape_markup, harmless};
 use crate::number;
 use crate::plot::{Ink, Plot, WHOLE_WIDTH, WIDTH};
 
-/// The number of columns of a terminal, in which text is printed.
+/// The number of terminal columns to which printed text is wrapped.
 pub(crate) const COLUMNS: usize = 80;
 
 /// HTML in which all elements are closed and all text is escaped.
@@ -314,7 +314,8 @@ pub(crate) fn paragraph(text: &str) -> String {
 
 /// Formats a sentence after its mark, such as `verdict` or `note`, wrapped to a terminal.
 pub(crate) fn marked(mark: &str, sentence: &str) -> String {
-    format!("{mark:7}  {}\n", indented(sentence, 9))
+    const MARK: usize = "verdict".len();
+    format!("{mark:MARK$}  {}\n", indented(sentence, MARK + 2))
 }
 
 /// Wraps a text that begins after `indent` columns to a terminal. The lines after the first are indented.

@@ -88,7 +88,7 @@ def read(
 
 
 def _place(use: str, asked: Any, names: list[str], drop: list[str], is_needed: bool, is_fit: bool) -> str | None:
-    """Returns the column of a use, if it has one. A fit must know it even if it is not needed: it is no feature."""
+    """Returns the column of a use, if there is one. A fit looks for every use, since such a column is no feature."""
     there = [name for name in names if name not in drop]
     if asked is not None:
         if str(asked) in there:

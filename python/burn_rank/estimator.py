@@ -220,11 +220,11 @@ class RankingEstimator(BaseEstimator):
         given = [name for name, value in [("group", group), ("query_sizes", query_sizes), ("qid", qid)] if value is not None]
         frame = _frames.read(X, self.columns, names, needs_label and y is None, needs_query and not given)
         labels = frame.labels if y is None else _labels(y)
-        if given or frame.queries is None:
+        if given or frame.queries is None or not needs_query:
             if not given and needs_query:
                 expected = "a column 'query' or 'qid', another by columns['query'], or group, query_sizes or qid"
                 raise ValueError(f"X: found no column of queries, expected {expected}")
-            if frame.queries is not None and self.columns.get("query") is not None:
+            if given and frame.queries is not None and self.columns.get("query") is not None:
                 raise ValueError(f"{given[0]}, columns['query']: found several, expected one of them")
             sizes, order = _sizes(len(frame.features), group, query_sizes, qid), None
         else:
@@ -254,8 +254,8 @@ class RankingEstimator(BaseEstimator):
         Scorers of whole lists, several ``seeds`` of a network and the normalizer ``query_min_max`` use the queries;
         others do not need them.
 
-        With ``columns``, the columns of a frame are found by name, in any order, and other columns are not read. Without
-        ``columns``, ``X`` has the features of :meth:`fit` in the same order, and all documents belong to one query
+        With ``columns``, the columns of a frame are found by name, in any order, and other columns are not read.
+        Without ``columns``, ``X`` has the features of :meth:`fit` in the same order, and all documents belong to one query
         unless an argument says otherwise.
         """
         ranker = self._fitted()
@@ -370,9 +370,11 @@ def _features(X: Any) -> NDArray[np.float32]:
         raise TypeError("X: found a sparse matrix, expected a dense array: X.toarray()")
     try:
         values = np.asarray(X)
-        # Complex numbers, times and text.
+        # NumPy would convert some complex numbers, times and texts without an error.
         if values.dtype.kind in "cmMSU":
             raise TypeError(f"found dtype {values.dtype}")
+        if values.dtype == object and any(isinstance(value, (str, bytes)) for value in values.flat):
+            raise TypeError("found text")
         array = np.ascontiguousarray(values, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise type(error)(f"X: {error}, expected numbers") from error

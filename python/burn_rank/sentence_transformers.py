@@ -36,8 +36,8 @@ _CITATION = """
 class RankingLoss(torch.nn.Module):
     """A loss of burn-rank as a loss of sentence-transformers' ``CrossEncoderTrainer``.
 
-    ``model`` is a ``CrossEncoder`` with one output. ``name`` is any name of :func:`burn_rank.losses`, or a measure and a
-    relaxation as in ``"ap:rank_indicators"``. ``k`` is the cut-off of losses that have one, and ``parameters`` are all
+    ``model`` is a ``CrossEncoder`` with one output. ``name`` is any name of :func:`burn_rank.losses`, or a measure and
+    a relaxation as in ``"ap:rank_indicators"``. ``k`` is the cut-off of losses that have one, and ``parameters`` are all
     others that differ from the defaults. ``mini_batch_size`` is the number of (query, document) pairs that the model
     reads at a time: as many as the batch has queries by default, and all pairs of the batch if it is 0, as in the
     library's own losses.

@@ -45,6 +45,10 @@ fn file(message: String, source: &io::Error) -> PyErr {
 
 /// The exception of an error of the configuration at `path`.
 pub fn config(path: &Path, error: impl Error) -> PyErr {
+    // A pipe would wait for another writer, and a folder has a message of its own.
+    if path.exists() && !path.is_file() {
+        return value(error);
+    }
     match File::open(path) {
         Err(source) => file(whole(&error), &source),
         Ok(_) => value(error),

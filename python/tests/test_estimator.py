@@ -134,11 +134,12 @@ def test_data_are_refused(queries, held_out):
         ([["a"]], "X: found dtype <U1, expected numbers"),
         (queries.X + 1j, "X: found dtype complex64, expected numbers"),
         (queries.X.astype("datetime64[s]"), r"X: found dtype datetime64\[s\], expected numbers"),
-        (np.array([[1, None, "b"]], dtype=object), "X: .*'b', expected numbers"),
+        (np.array([[1, None, "2"]], dtype=object), "X: found text, expected numbers"),
     ]:
         with pytest.raises((TypeError, ValueError), match=message):
             estimator.fit(X, queries.y)
-    for group, message in [([0.5], "group: found dtype float64, expected whole numbers"), ([3], "group: found a sum of 3")]:
+    fraction = "group: found dtype float64, expected whole numbers"
+    for group, message in [([0.5], fraction), ([3], "group: found a sum of 3")]:
         with pytest.raises((TypeError, ValueError), match=message):
             estimator.fit(queries.X, queries.y, group)
     estimator.fit(queries.X, queries.y, queries.sizes)

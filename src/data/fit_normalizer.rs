@@ -179,8 +179,8 @@ fn is_normalized_by_query(train: &RankingDataset) -> bool {
     all > 0.0 && whole >= NORMALIZED * all
 }
 
-/// Returns the `map` of the mean and the inverse standard deviation of each feature. The inverse deviation is 0 for a
-/// constant feature.
+/// Fits the mean and the inverse standard deviation of each feature, which is 0 for a constant feature, and returns
+/// what `map` makes of them.
 fn fit_z_score(train: &RankingDataset, map: fn(Vec<f64>, Vec<f64>) -> FeatureMap) -> FeatureMap {
     let survey = train.features.survey(train.feature_count);
     let counts: Vec<f64> = survey.missing_of.iter().map(|missing| (train.documents() - missing) as f64).collect();

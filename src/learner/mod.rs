@@ -1,6 +1,7 @@
 //! Learners that fit a ranking model to data. All of them implement the trait [`RankingLearner`].
 //!
-//! [`build`] makes a learner from the `[learner]` table of a configuration; `burn-rank models --learners` lists all. The two learners with the widest use have typed configurations, too:
+//! [`build`] makes a learner from the `[learner]` table of a configuration; `burn-rank models --learners` lists all.
+//! The two learners with the widest use have typed configurations, too:
 //! [`GradientConfig`](gradient::GradientConfig) and [`BoostedTreesConfig`](boosted_trees::BoostedTreesConfig). The
 //! documentation of each learner's module describes its algorithm and its cost. A [`Job`] holds the data of a fit and
 //! its [`FitContext`].

@@ -161,6 +161,8 @@ mod training_loss;
 pub(crate) mod unit_gradients;
 
 pub use about::{About, Change, Orientation, Smoothing};
+#[cfg(feature = "learners")]
+pub(crate) use about::{UNIT_GRADIENTS, key_of_held_constant};
 pub use burn::nn::loss::Reduction;
 pub use check::check_lists;
 pub use distillation::{Distillation, DistillationConfig, TeacherScale};
@@ -197,8 +199,4 @@ pub use temperature::Temperature;
 pub use training_loss::TrainingLoss;
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::{BuiltLoss, OWN_LOSS};
-#[cfg(feature = "learners")]
-pub(crate) use unit_gradients::HELD_CONSTANT as UNIT_GRADIENTS_HELD_CONSTANT;
 pub use unit_gradients::UnitGradients;
-#[cfg(feature = "learners")]
-pub(crate) use unit_gradients::key_of_held_constant;

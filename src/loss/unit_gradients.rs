@@ -19,6 +19,7 @@ use burn::module::{Content, ModuleDisplay, ModuleDisplayDefault};
 use burn::tensor::Bool;
 use serde::{Deserialize, Serialize};
 
+use super::about::UNIT_GRADIENTS;
 use super::prelude::*;
 use crate::op::{SHORTEST_GRADIENT, with_unit_gradient};
 
@@ -34,15 +35,6 @@ pub enum QueryGradients {
     Raw,
     /// Scales the gradient of each query to length 1 ([`UnitGradients`]).
     Unit,
-}
-
-/// The name of the quantity that a unit gradient treats as constant.
-pub(crate) const HELD_CONSTANT: &str = "the length of each query's gradient";
-
-/// Returns the configuration key for an error about `held`, the quantity that the gradient treats as constant.
-#[cfg(feature = "learners")]
-pub(crate) fn key_of_held_constant(held: &str) -> &'static str {
-    if held == HELD_CONSTANT { "loss.query_gradients" } else { "loss" }
 }
 
 /// A loss whose gradient with respect to the scores of each query has length 1. Unit gradients suit any loss;
@@ -107,7 +99,11 @@ fn length(slopes: &[f64]) -> f64 {
 impl RankingLoss for UnitGradients {
     fn about(&self) -> About<'_> {
         let about = self.loss.about();
-        About { held_constant: Some(HELD_CONSTANT), curvature: about.curvature.map(|_| self as &dyn Curved), ..about }
+        About {
+            held_constant: Some(UNIT_GRADIENTS[0]),
+            curvature: about.curvature.map(|_| self as &dyn Curved),
+            ..about
+        }
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
@@ -306,7 +302,7 @@ mod tests {
     fn it_is_annealed_reseeded_and_recorded_as_what_it_is() {
         let spec = LossSpec::parse("ap:rank_indicators").with("gumbel_samples", 1).with(QUERY_GRADIENTS, "unit");
         let loss = spec.build().unwrap();
-        assert_eq!(loss.about().held_constant, Some(HELD_CONSTANT));
+        assert_eq!(loss.about().held_constant, Some(UNIT_GRADIENTS[0]));
         assert!(loss.changed(Change::FullGradient).unwrap().is_none());
         assert!(loss.changed(Change::Noise(&|own| own + 1)).unwrap().is_some());
         let moved = loss.changed(Change::Parameter("sigma", 0.25)).unwrap().unwrap();

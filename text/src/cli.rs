@@ -165,7 +165,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     end(done, &mut *out)
 }
 
-/// A file that cannot be written, a gradient that cannot be computed and a loss that diverges are no fault of the input.
+/// Tells faults of the input from others: a file that cannot be written, a gradient that cannot be computed, and a loss
+/// that diverges.
 fn failure(error: TextError) -> Failure {
     match error {
         TextError::Unwritable { .. } => Failure::unwritable(error),

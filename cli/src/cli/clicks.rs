@@ -61,7 +61,11 @@ impl ClicksArgs {
             let expected = "expected a name for LETOR text, as in clicks.txt, since clicks are not written as a table";
             bail!("--out {}: {expected}", self.out.display());
         }
-        let [weights, positions] = ["weight", "position"].map(|ending| self.out.with_added_extension(ending));
+        let [weights, positions] = [".weight", ".position"].map(|ending| {
+            let mut name = self.out.clone().into_os_string();
+            name.push(ending);
+            PathBuf::from(name)
+        });
         let logged_by = self.scores.as_ref().or(self.run.as_ref());
         let mut outputs = Outputs::of_reading(self.files.iter().chain(logged_by))?;
         [&self.out, &weights, &positions].into_iter().try_for_each(|path| outputs.add("--out", path))?;

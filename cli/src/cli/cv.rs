@@ -11,8 +11,8 @@ use super::progress::Fits;
 use super::*;
 use crate::experiment::{
     Chosen, CrossValidation, CrossValidationOptions, CrossValidationReport, DataConfig, Destination, ExperimentError,
-    FinishedRun, FoldResult, KEPT, Keep, Measures, OutputError, Part, PlannedFits, Report, RunRecord,
-    TrainRun, add_page, agree, format_of, json_bytes,
+    FinishedRun, FoldResult, KEPT, Keep, Measures, OutputError, Part, PlannedFits, Report, RunRecord, TrainRun,
+    add_page, agree, format_of, json_bytes,
 };
 use crate::report::write_reports;
 

@@ -36,6 +36,7 @@ mod train;
 use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser};
+
 use failure::EXIT_CODES;
 
 pub use failure::{Failure, Result};
@@ -45,7 +46,7 @@ pub use progress::Work;
 pub use run_args::{start_threads, written_to};
 pub use terminal::say;
 
-// Imports for the commands and what several of them share, which take them with `use super::*`.
+// Imports for the commands and for some files that they share, which take them with `use super::*`.
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -58,6 +59,7 @@ use burn_rank::workbench::FileKind;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::{counted, did_you_mean, harmless, is_standard_stream, nearest, shown};
 use clap::{Args, Subcommand, ValueEnum, value_parser};
+
 use failure::{bail, ensure};
 use files::Outputs;
 use judged::{JudgingArgs, Judgments};

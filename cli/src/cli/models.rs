@@ -140,9 +140,9 @@ impl ModelsArgs {
             let mut order: Vec<usize> = (0..weights.len()).collect();
             order.sort_by(|&a, &b| weights[b].abs().total_cmp(&weights[a].abs()));
             let names = ranker.column_names();
-            let rows = order.iter().take(shown);
-            let rows = rows.map(|&feature| (names[feature].as_str(), [format!("{:+.6}", weights[feature])]));
-            write!(out, "\n{}", Table::new("feature", ["weight"]).with(rows).text())?;
+            let row = |&feature: &usize| (names[feature].as_str(), [format!("{:+.6}", weights[feature])]);
+            let table = Table::new("feature", ["weight"]).with(order.iter().take(shown).map(row));
+            write!(out, "\n{}", table.text())?;
         }
         Ok(())
     }

@@ -21,8 +21,7 @@ impl ExperimentConfig {
     }
 }
 
-/// Returns a hint if training by gradients made the ranker worse from the start: the first round is the best, and the
-/// objective rose after it.
+/// Returns a hint, meant for training by gradients, if the first round is the best and the objective rose after it.
 pub(super) fn rising(history: &[Round], best_round: usize) -> Option<String> {
     let (first, last) = (history.first()?.objective, history.last()?.objective);
     (best_round == 1 && last > first).then(|| {

@@ -97,13 +97,13 @@ impl RankedQuery {
         let range = data.range(query);
         let documents = range.len();
         let (scores, numbers, labels) = (&scores[range.clone()], &order[range.clone()], &data.labels[range]);
-        let mut order: Vec<usize> = (0..documents).collect();
-        order.sort_by(|&one, &other| numbers[other].total_cmp(&numbers[one]));
-        let mut ideal = order.clone();
+        let mut ranked: Vec<usize> = (0..documents).collect();
+        ranked.sort_by(|&one, &other| numbers[other].total_cmp(&numbers[one]));
+        let mut ideal = ranked.clone();
         ideal.sort_by(|&one, &other| labels[other].total_cmp(&labels[one]));
         let mut ideal_ranks = vec![0; documents];
         ideal.into_iter().enumerate().for_each(|(at, document)| ideal_ranks[document] = at + 1);
-        let shown = (1..).zip(order).filter(|&(rank, document)| rank <= FIRST || ideal_ranks[document] <= BELONG);
+        let shown = (1..).zip(ranked).filter(|&(rank, document)| rank <= FIRST || ideal_ranks[document] <= BELONG);
         let document = |(rank, document): (usize, usize)| RankedDocument {
             rank,
             document: shortened(&document_name(data, query, document), LONGEST_IDENTIFIER),

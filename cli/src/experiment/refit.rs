@@ -87,13 +87,13 @@ impl ExperimentConfig {
     /// an unreadable file is found before any fit.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] if the data are invalid. Also returns one for a search over several folds, if
-    /// other folds contain only some of a file's queries, or if other queries have the same name.
+    /// Returns an [`ExperimentError`] if the data are invalid, if a search has several folds, if other folds contain
+    /// only some of a file's queries, or if other queries have the same name.
     pub fn refit_data(&self) -> Result<DataConfig, ExperimentError> {
         let splits = self.data.splits(&self.cv, self.seed)?;
         if self.search.is_some() && splits.count() > 1 {
-            let found = "a search draws different trials in each fold, so no trial has a mean over folds";
-            return Err(Refusal::fault("search", format!("expected [grid] for --refit: {found}")).into());
+            let reason = "a search draws different trials in each fold, so no trial has a mean over folds";
+            return Err(Refusal::fault("search", format!("expected [grid] for --refit: {reason}")).into());
         }
         let mut data = self.data.of_all(&splits)?;
         data.columns.drop.extend(self.split_column());

@@ -76,14 +76,15 @@ impl DataConfig {
         Ok(split)
     }
 
-    /// Returns the split that `train` uses, and adds the warnings about its files.
+    /// Returns the split that `train` uses, and adds the warnings about its files to `warnings`.
     pub(super) fn told_split(&self, seed: u64, warnings: &mut Vec<String>) -> Result<Split, DataError> {
         let split = self.unchecked_split(seed, warnings)?;
         split.check()?;
         Ok(split)
     }
 
-    /// Does the same without checking the feature values.
+    /// Returns the split that `train` uses, whose feature values have not been checked. Adds the warnings about its
+    /// files to `warnings`.
     pub(super) fn unchecked_split(&self, seed: u64, warnings: &mut Vec<String>) -> Result<Split, DataError> {
         match (&self.folds, &self.synthetic) {
             (Some(folder), _) => {

@@ -80,9 +80,10 @@ impl Rows {
     }
 }
 
-/// Gives queries the scores of the teacher at `path`. Also returns a warning if the teacher is known to have seen all of
-/// them, or all of those in `share`. A run may hold other queries of the data: the `others`, and those of other folds.
-/// `of_folds` reads the rows of all folds, to which also a file of rows belongs; without folds, it returns `None`.
+/// Gives queries the scores of the teacher at `path`. Also returns a warning if the teacher is known to have seen all
+/// of them, or all of those in `share`. A TREC run may also have queries of `others` and of other folds. The rows of a
+/// file count through all folds, whose rows `of_folds` reads. Without folds, `of_folds` returns `None`, and the rows
+/// are those of `data`.
 ///
 /// # Errors
 /// Returns a [`DataError`] for a file that cannot be read, or whose scores do not fit the data or the queries.
@@ -117,10 +118,11 @@ pub(super) fn teach(
             let run = read_run(path, |_, _| Ok::<_, DataError>(()))?;
             let known: HashSet<&String> =
                 others.into_iter().flatten().chain([&data]).flat_map(|set| &set.query_ids).collect();
-            let mut others =
-                run.queries.into_iter().map(|(name, ())| name).filter(|name| !known.contains(name)).peekable();
-            let rows = if others.peek().is_some() { of_folds()?.unwrap_or_default() } else { Rows::default() };
-            if let Some(name) = others.find(|name| rows.query(name).is_none()) {
+            let names = run.queries.into_iter().map(|(name, ())| name);
+            let mut unknown = names.filter(|name| !known.contains(name)).peekable();
+            // A run may score the queries of other folds too.
+            let rows = if unknown.peek().is_some() { of_folds()?.unwrap_or_default() } else { Rows::default() };
+            if let Some(name) = unknown.find(|name| rows.query(name).is_none()) {
                 return Err(refuse_query(path, &name));
             }
             let scores = read_run_scores(path, &data)?;

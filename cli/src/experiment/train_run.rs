@@ -1,4 +1,5 @@
-//! `TrainRun`, a fit that writes its results into a folder. Both `burn-rank train` and the Python package use it.
+//! `TrainRun`, a fit that writes its results into a folder, and the saved ranker from which it may start. Both
+//! `burn-rank train` and the Python package use it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -98,8 +98,10 @@ fn claims(claims: &[Claim]) -> Html {
 
 /// Builds a table of a study. A terminal shows five significant digits, and a page four decimals.
 pub(crate) fn study_table(shown: &crate::study::Table) -> Table {
-    let cell = |value: f64| Cell::of(number::short(value), number::figure(value));
-    let cell = move |value: &Option<f64>| value.map_or_else(|| measured(None), cell);
+    let cell = |value: &Option<f64>| match value {
+        Some(value) => Cell::of(number::short(*value), number::figure(*value)),
+        None => measured(None),
+    };
     let (first, others) = shown.columns.split_first().expect("the column of names");
     Table::new(first, others).with(shown.rows.iter().map(|(name, values)| (name, values.iter().map(cell))))
 }

@@ -134,13 +134,14 @@ impl Bounded {
         let Some(bound) = bound else { return };
         self.bounds.push(bound);
         let [above, below, close, vacuous] = &mut self.counts;
-        // An error that is not a number is not within its bound.
-        *match () {
+        let compared = match () {
+            // An error that is not a number is not within its bound.
             () if error.is_nan() || error > bound + ROUNDING => above,
             () if bound >= most - ROUNDING => vacuous,
             () if error < bound - ROUNDING => below,
             () => close,
-        } += 1;
+        };
+        *compared += 1;
         if bound < most - ROUNDING {
             self.share = self.share.max(error / bound.max(ROUNDING));
         }

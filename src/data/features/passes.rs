@@ -86,8 +86,8 @@ impl Features {
         all
     }
 
-    /// Returns the values in a range of columns, as one list per column, for the rows that this process reads, with a
-    /// single pass over a file.
+    /// Returns the values in a range of columns, as one list per column, of the rows that this process reads. Reads a
+    /// file only once.
     pub(crate) fn own_columns(&self, width: usize, columns: Range<usize>, readers: &ProcessGroup) -> Vec<Vec<f32>> {
         let rows = self.parts.most_rows(self.documents(width), readers);
         let mut values: Vec<Vec<f32>> = columns.clone().map(|_| Vec::with_capacity(rows)).collect();

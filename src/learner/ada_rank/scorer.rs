@@ -21,12 +21,12 @@ use crate::data::{BatchPlanner, RankingBatch};
 use crate::learner::prelude::*;
 use crate::learner::shared::judge::Judge;
 use crate::measure::deviation_of;
-use crate::ranker::{Parts, Prepared};
+use crate::ranker::{self, Prepared};
 
 /// A trained scorer and the factor that scales its scores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ScorerRanker {
-    parts: Parts,
+    parts: ranker::Parts,
     scale: f64,
 }
 
@@ -130,7 +130,7 @@ impl WeakRankers for ScorerRankers<'_> {
             return Err(LearnerError::solver(NAME, reason));
         }
         let scale = if deviation > 0.0 { deviation.recip() } else { 1.0 };
-        Ok(Some(ScorerRanker { parts: Parts::from_model(&Model::Scorer(scorer)), scale }))
+        Ok(Some(ScorerRanker { parts: ranker::Parts::from_model(&Model::Scorer(scorer)), scale }))
     }
 
     fn scores(&self, ranker: &ScorerRanker, data: &RankingDataset) -> Result<Vec<f64>> {

@@ -4,7 +4,7 @@ use crate::learner::prelude::*;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::position::PositionConfig;
 use crate::learner::solver::bins::MAX_BINS;
-use crate::loss::{UNIT_GRADIENTS_HELD_CONSTANT, key_of_held_constant};
+use crate::loss::{UNIT_GRADIENTS, key_of_held_constant};
 use crate::ranker::TreeEnsemble;
 use crate::text::counted;
 
@@ -220,10 +220,10 @@ impl LearnerConfig for BoostedTreesConfig {
         let loss = parts.required_loss(self)?;
         let about = loss.built.about();
         if self.steps_for(&*loss.built) == Steps::LineSearch
-            && about.held_constant == Some(UNIT_GRADIENTS_HELD_CONSTANT)
+            && let Some(held) = about.held_constant.filter(|held| UNIT_GRADIENTS.contains(held))
         {
             let expected = "\"raw\" with steps = \"line_search\", which compares values, or steps = \"balance\"";
-            return Err(Refusal::new(key_of_held_constant(UNIT_GRADIENTS_HELD_CONSTANT), "\"unit\"", expected).into());
+            return Err(Refusal::new(key_of_held_constant(held), "\"unit\"", expected).into());
         }
         if self.steps == Some(Steps::Newton) && about.curvature.is_none() {
             let expected = format!("balance or line_search: {} has no second derivatives", loss.record.name());

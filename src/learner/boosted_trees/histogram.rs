@@ -55,8 +55,8 @@ fn groups_of_a_block(groups: usize, data: &RankingDataset) -> usize {
 }
 
 impl Block {
-    /// Checks that there is enough free memory for the bins of all documents, and for the histograms of a tree. The last
-    /// leaf of a tree has none.
+    /// Checks that there is enough free memory for the bins of all documents, and for the histograms of a tree. The
+    /// last leaf of a tree has none.
     ///
     /// # Errors
     /// [`Refusal`] if they need more memory than is free.

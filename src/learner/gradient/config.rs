@@ -193,7 +193,8 @@ impl LearnerConfig for GradientConfig {
     }
 
     fn relative_temperature(&self) -> Option<f64> {
-        (!self.anneal.as_ref().is_some_and(AnnealConfig::changes_temperature)).then_some(1.0)
+        let is_annealed = self.anneal.as_ref().is_some_and(AnnealConfig::changes_temperature);
+        (!is_annealed).then_some(1.0)
     }
 
     fn fitting(&self, parts: &Parts, data: Option<FittingData>) -> Fitting {

@@ -9,7 +9,14 @@ use crate::learner::shared::context::StopReason;
 use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::judge::Judge;
 use crate::learner::testing::{self, linear_weights};
-use crate::scorer::ScorerConfig;
+use crate::scorer::{MlpScorerConfig, NormKind, ScorerConfig};
+
+#[test]
+fn batch_norm_is_refused_since_nothing_collects_its_statistics() {
+    let scorer = ScorerConfig::Mlp(MlpScorerConfig { norm: NormKind::Batch, ..Default::default() });
+    let error = PermuRankConfig::default().check(&Parts::default().with_scorer(&scorer)).unwrap_err().to_string();
+    assert!(error.starts_with("scorer.norm = \"batch\": expected another"), "{error}");
+}
 
 /// One pair of permutations differs by 1/2 in average precision and by `w . (-1, 1)` in `F`, so
 /// `w = min(C, 1) / 2 (-1, 1)`.

@@ -7,6 +7,7 @@ use super::checks::{at_least, parameter, positive, require};
 use crate::json::tagged;
 use crate::learner::error::Result;
 use crate::loss::BuiltLoss;
+use crate::loss::registry::LOSSES;
 
 tagged! {
     "AnnealConfig"
@@ -66,7 +67,7 @@ impl AnnealConfig {
     pub(crate) fn check(&self, loss: &BuiltLoss) -> Result<String> {
         self.check_values()?;
         let temperature = || loss.built.about().smoothing.map(|smoothing| smoothing.parameter);
-        let name = self.parameter().or_else(temperature).map(str::to_string).ok_or_else(|| {
+        let name = self.named().or_else(temperature).map(str::to_string).ok_or_else(|| {
             let expected = format!("a parameter of the loss `{}`, which has no temperature", loss.record.name());
             parameter("anneal.parameter", "absent", expected)
         })?;
@@ -76,7 +77,8 @@ impl AnnealConfig {
         Ok(name)
     }
 
-    fn parameter(&self) -> Option<&str> {
+    /// Returns the parameter that the schedule names, if it names one.
+    fn named(&self) -> Option<&str> {
         let (Self::Geometric { parameter, .. } | Self::Linear { parameter, .. } | Self::Plateau { parameter, .. }) =
             self;
         parameter.as_deref()
@@ -84,7 +86,8 @@ impl AnnealConfig {
 
     /// Returns whether the schedule changes the temperature of a loss that has one.
     pub(crate) fn changes_temperature(&self) -> bool {
-        matches!(self.parameter(), None | Some("alpha" | "sigma" | "temperature"))
+        let mut temperatures = LOSSES.iter().filter_map(|entry| entry.smoothing);
+        self.named().is_none_or(|name| temperatures.any(|temperature| temperature.parameter == name))
     }
 
     fn check_values(&self) -> Result<()> {

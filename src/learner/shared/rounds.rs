@@ -130,8 +130,8 @@ pub(crate) struct Made {
     pub(crate) objective: f64,
     /// Further figures, by name.
     pub(crate) figures: Vec<(String, f64)>,
-    /// For learners that minimize a surrogate, the weighted sum of the losses of all training queries. It is `None` with
-    /// factors of positions, since the scores that are measured have no factors.
+    /// For learners that minimize a surrogate, the weighted sum of the losses of all training queries. It is `None`
+    /// with factors of positions, since the scores that are measured have no factors.
     pub(crate) losses: Option<f64>,
 }
 
@@ -284,8 +284,8 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Measures a round and adds it to the history. If `counts` is false, the round is selected only if the configuration
-    /// names it.
+    /// Measures a round and adds it to the history. If `counts` is false, the round is selected only if the
+    /// configuration names it.
     fn record<L: Iterative>(
         &self,
         run: &mut Run<L::State>,
@@ -340,8 +340,8 @@ fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     hexadecimal(&hash.finalize())
 }
 
-/// Fills in the default of every parameter that a registered loss in a learner's settings leaves out. Then sorts the
-/// parameters by name.
+/// Fills in the default of every parameter that a registered loss in a learner's settings, or its teacher, leaves out.
+/// Then sorts the parameters by name.
 fn each_loss(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(each_loss),

@@ -8,7 +8,6 @@ use super::{Optimizer, SmoothRankConfig, default_loss};
 use crate::data::RankingDataset;
 use crate::learner::Job;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::permu_rank::PermuRankConfig;
 use crate::learner::shared::context::StopReason;
 use crate::learner::shared::cost_path::Candidates;
 use crate::learner::shared::judge::Judge;
@@ -83,7 +82,6 @@ fn batch_norm_is_refused_since_nothing_collects_its_statistics() {
     let expected = "scorer.norm = \"batch\": expected another: only `gradient` and `ada_rank` collect the statistics of \
                     batch norm";
     assert_eq!(config().check(&parts).unwrap_err().to_string(), expected);
-    assert_eq!(PermuRankConfig::default().check(&parts).unwrap_err().to_string(), expected);
 }
 
 #[test]

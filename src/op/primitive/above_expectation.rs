@@ -8,8 +8,8 @@ use super::*;
 /// the documents above `i`, or the product of `1 - b_j` over these documents.
 ///
 /// Each document `j != i` ranks above `i` independently, with the probability `pi_ji` of a
-/// [`Comparison`](crate::op::Comparison). The expectation is averaged over the comparisons of `noise`. For exact noise in
-/// `f32`, the CPU integrates over levels of the noisy score instead of a mixture of comparisons. For one comparison,
+/// [`Comparison`](crate::op::Comparison). The expectation is averaged over the comparisons of `noise`. For exact noise
+/// in `f32`, the CPU integrates over levels of the noisy score instead of a mixture of comparisons. For one comparison,
 /// let `f_jm = 1 + pi_ji (z_m - 1)`. Then the expectations are:
 ///
 /// - with a sum, `sum_m c_m (b_i + sum_j b_j pi_ji z_m / f_jm) prod_j f_jm`;

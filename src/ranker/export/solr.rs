@@ -1,9 +1,9 @@
 //! Exports rankers as Solr's JSON, with a `MultipleAdditiveTreesModel` for trees and a `LinearModel` for linear
 //! rankers.
 //!
-//! Solr adds 1e-6 to every threshold, in single precision. It then sends a document left if `x <= threshold`. A missing value
-//! counts as 0. For each threshold, the exported file contains the float that yields this threshold after
-//! Solr's addition. Solr's addition cannot produce some thresholds near 0; a ranker with one of these thresholds is
+//! Solr adds 1e-6 to every threshold, in single precision. It then sends a document left if `x <= threshold`. A missing
+//! value counts as 0. For each threshold, the exported file contains the float that yields this threshold after Solr's
+//! addition. Solr's addition cannot produce some thresholds near 0; a ranker with one of these thresholds is
 //! rejected. A linear model in Solr has no constant. The normalizer `z_score` becomes one of Solr's own normalizers for
 //! each feature. Features are identified by name, or by `feature_1` and so on if the ranker has no names.
 

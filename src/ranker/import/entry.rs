@@ -1,5 +1,5 @@
 //! An entry of a format that is read, the words in which a file is refused, and the list that takes the trees of a
-//! file. The list makes a [`TreeEnsemble`] with the same decisions. Every format imports all names from here.
+//! file. The list makes a [`TreeEnsemble`] with the same decisions. Every format imports the names of this file.
 //!
 //! Features in this crate are 32-bit floats. A split with a single threshold can therefore always be written as
 //! `x <= t`, where `t` is the largest 32-bit float that goes left. If a split sends no finite value left, its sides are
@@ -9,9 +9,11 @@ use std::fmt::Display;
 
 use serde::de::DeserializeOwned;
 
-pub(super) use crate::json::{Value, json};
-pub(super) use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
+use crate::json::Value;
 use crate::ranker::tree_ensemble::{LEAF, TreeArrays, TreeEnsemble};
+
+pub(super) use crate::json::json;
+pub(super) use crate::ranker::foreign_node::{ForeignNode, ForeignSplit};
 pub(super) use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 /// A format: its names, and the function that reads it.

@@ -1,8 +1,8 @@
 //! Imports RankLib's XML format for MART and LambdaMART. The file starts with comment lines, the first of which names
 //! the learner. They are followed by an `ensemble` element with weighted `tree` elements.
 //!
-//! A split compares values in single precision and sends a document left if `x <= threshold`. A missing value counts as
-//! 0. RankLib rounds the score to single precision after each tree. RankLib numbers features from 1, just like the data.
+//! A split compares values in single precision and sends a document left if `x <= threshold`. A missing value counts
+//! as 0. RankLib rounds the score to single precision after each tree. RankLib numbers features from 1, just like the data.
 //! RankLib's file does not state the number of features, so features with higher numbers than any split uses are
 //! ignored.
 

@@ -163,18 +163,19 @@ impl CompareArgs {
     fn settings(&self, config: &ExperimentConfig) -> Result<Vec<DeviceSetting>> {
         let own_precision = config.learner.get("precision").and_then(Value::as_str).and_then(precision);
         let of = |name: &String| match precision(name) {
+            Some(known) => Ok(Some(known)),
             None => bail!("--precision {name}: expected f32, f16 or bf16"),
-            known => Ok(known),
         };
         let precisions = self.precision.iter().map(of).collect::<Result<Vec<_>>>()?;
         let mut settings: Vec<DeviceSetting> = Vec::new();
         for text in &self.devices {
             let setting: DeviceSetting = text.parse().map_err(|error| Failure::input(format!("--devices: {error}")))?;
-            let (own, instructions) = (setting.precision, setting.instructions.or(config.instructions));
-            let is_clear = own.is_none() || precisions.is_empty();
-            ensure!(is_clear, "--devices: {text}: found a precision, and --precision too; expected one of them");
-            let alone = [own.or(own_precision)];
-            for &precision in if precisions.is_empty() { &alone[..] } else { &precisions[..] } {
+            let is_named_twice = setting.precision.is_some() && !precisions.is_empty();
+            ensure!(!is_named_twice, "--devices: {text}: found a precision, and --precision too; expected one of them");
+            let own = [setting.precision.or(own_precision)];
+            let tried = if precisions.is_empty() { &own[..] } else { &precisions[..] };
+            let instructions = setting.instructions.or(config.instructions);
+            for &precision in tried {
                 let setting = DeviceSetting { precision, instructions, ..setting.clone() };
                 ensure!(!settings.contains(&setting), "--devices: found {setting} twice, expected it once");
                 settings.push(setting);

@@ -24,7 +24,7 @@ impl Experiment {
         let has_validation = split.validation.is_some() || self.measure.round.is_some();
         let data = FittingData { train: &split.train, has_validation };
         let mut config = self.config.clone();
-        add(&mut config.learner, self.fitting(Some(data)).learner);
+        add_lacking(&mut config.learner, self.fitting(Some(data)).learner);
         if config.learner == self.config.learner { Ok(self.clone()) } else { Self::build(config, self.written.clone()) }
     }
 }
@@ -56,7 +56,7 @@ impl ExperimentConfig {
             let completed = self.with_temperature(&loss, fitting.relative_temperature);
             self.loss = Some(completed.unwrap_or(loss));
         }
-        add(&mut self.learner, fitting.learner);
+        add_lacking(&mut self.learner, fitting.learner);
     }
 
     /// If the loss has no temperature, adds the one that the learner chooses. A temperature that a grid or a search
@@ -104,8 +104,8 @@ impl ExperimentConfig {
         self.resolve_members(value)
     }
 
-    /// Returns the configuration of a cross-validation. With a grid or a search, sections that a point may change are as
-    /// they are written, because each point completes them with its own defaults.
+    /// Returns the configuration of a cross-validation. With a grid or a search, sections that a point may change are
+    /// as they are written, because each point completes them with its own defaults.
     pub(crate) fn resolved_for_points(&self, document: &Document) -> Value {
         let mut value = self.resolved();
         if self.tried().next().is_none() {
@@ -153,12 +153,12 @@ fn in_toml(value: Value, document: &Document) -> Result<String, ConfigError> {
 /// Adds the keys that a table lacks, and sorts it.
 fn fill(table: &mut Value, defaults: Map) {
     let Some(table) = table.as_object_mut() else { return };
-    add(table, defaults);
+    add_lacking(table, defaults);
     sort_by_key(table);
 }
 
 /// Adds the keys that a table lacks.
-fn add(table: &mut Map, defaults: Map) {
+fn add_lacking(table: &mut Map, defaults: Map) {
     for (key, value) in defaults {
         table.entry(key).or_insert(value);
     }

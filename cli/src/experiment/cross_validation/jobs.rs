@@ -227,7 +227,8 @@ impl PlannedFits<'_> {
     /// Returns the number of fits of the part.
     ///
     /// # Errors
-    /// Returns the same errors as [`run`](Self::run).
+    /// Returns the same errors as [`run`](Self::run). Successive halving must have been rejected before, by
+    /// [`check_parts`](ExperimentConfig::check_parts), because it compares the trials of all parts between its rungs.
     pub fn run_part(&self, part: Part, options: &CrossValidationOptions) -> Result<usize, ExperimentError> {
         let numbers: Vec<usize> = (0..self.count()).filter(|&fit| Part::of_fit(fit, part.of) == part).collect();
         self.run_pass(&Pass::new(&numbers), options)?;
@@ -337,8 +338,10 @@ impl Job<'_> {
         let is_only = self.plan.choices() * self.plan.seeds.len() == 1;
         let mut split = self.plan.splits.read(self.split, !is_only)?;
         let progress = &FitWarnings { label: &self.label(), progress: options.progress };
-        let whole = || options.interrupt.clone();
-        let interrupt = pass.rounds.map_or_else(whole, |rounds| options.interrupt.after(rounds));
+        let interrupt = match pass.rounds {
+            Some(rounds) => options.interrupt.after(rounds),
+            None => options.interrupt.clone(),
+        };
         let options_of_fit =
             FitOptions { directory: folder.as_deref(), progress, interrupt, ..FitOptions::new(options.device) };
         let fitted = fit_in_place(self.config(), &mut split, self.seed, &options_of_fit)?;

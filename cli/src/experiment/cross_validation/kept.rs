@@ -207,8 +207,8 @@ impl FoldScores<'_> {
 
 /// Quotes a field that holds the separator, a quote or a line break.
 fn quoted(text: &str, separator: char) -> String {
-    let is_plain = !text.contains([separator, '"', '\n', '\r']);
-    if is_plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+    let is_special = text.contains([separator, '"', '\n', '\r']);
+    if is_special { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
 /// A finished cross-validation that kept the scores or the rankers of its selected fits.

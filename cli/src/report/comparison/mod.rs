@@ -116,9 +116,8 @@ pub(crate) fn mean_table(
     values: &[Vec<Option<f64>>],
 ) -> Table {
     let measures = report.measures.iter().map(|of| of.measure.to_string());
-    let rows = labels.iter().enumerate();
-    let rows = rows.map(|(at, label)| (label, values.iter().map(move |means| measured(means[at]))));
-    Table::new(name, measures).with(rows)
+    let row = |(at, label)| (label, values.iter().map(move |means| measured(means[at])));
+    Table::new(name, measures).with(labels.iter().enumerate().map(row))
 }
 
 /// Builds a table of the pairs of systems under one measure.

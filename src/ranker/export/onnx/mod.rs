@@ -66,7 +66,7 @@ fn scores_of<'g>(ranker: &Ranker, features: Value<'g>) -> Result<Value<'g>, Stri
     let normalizer = ranker.normalizer();
     let x = || normalizer::filled(normalizer, features);
     Ok(match ranker.model() {
-        // Thresholds of trees apply to raw features.
+        // Trees get the raw features, since most normalizers become part of the thresholds.
         Model::Trees(trees) => tree_scores(trees, normalizer, features)?,
         Model::Scorer(scorer) => scores("", scorer, x()),
         Model::Ensemble(members) => ensemble(members, x()).ok_or("a sum of scorers: expected at least one scorer")?,
