@@ -72,6 +72,24 @@ fn the_selected_fit_of_each_fold_is_kept() {
 }
 
 #[test]
+fn kept_scores_have_the_order_of_a_file_whose_queries_stand_apart() {
+    let bench = bench();
+    bench.done("synth --queries 6 --features 5 --seed 2 --out test.txt");
+    let text = bench.text("test.txt");
+    let (even, odd): (Vec<_>, Vec<_>) = text.lines().enumerate().partition(|(place, _)| place % 2 == 0);
+    let apart: String = even.into_iter().chain(odd).map(|(_, line)| format!("{line}\n")).collect();
+    bench.write("test.txt", &apart);
+    let data = "data={train=[\"data.txt\"], validation=[\"data.txt\"], test=[\"test.txt\"], read={sort=true}}";
+    let cv = ["cv", "grid.toml", "--set", data, "--set", "cv={}", "--out"];
+    bench.output(&[&cv[..], &["a", "--keep", "rankers,scores"]].concat());
+    bench.output(&[&cv[..], &["b", "--keep", "rankers"]].concat());
+    let predicted = bench.done("predict a/kept/fold1-seed1.safetensors test.txt --read sort=true");
+    assert_eq!(bench.text("a/kept/fold1-seed1.scores.txt"), predicted);
+    let means = &json(&bench.done("compare a b --json -m err@5"))["measures"]["err@5"]["means"];
+    assert_eq!(means[0], means[1], "what was kept is read in the same order");
+}
+
+#[test]
 fn a_run_that_kept_nothing_keeps_it_when_it_is_resumed() {
     let bench = bench();
     let all = ["--keep", "rankers,scores,runs"];

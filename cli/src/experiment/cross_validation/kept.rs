@@ -72,7 +72,7 @@ impl PlannedFits<'_> {
                 }
                 folder.write_with(&name, |mut file| match ending {
                     RANKERS => file.write_all(&ranker.to_bytes()),
-                    SCORES => scores.iter().try_for_each(|score| writeln!(file, "{score}")),
+                    SCORES => test.in_read_order(&scores).iter().try_for_each(|score| writeln!(file, "{score}")),
                     _ => write_run(&mut file, test, &scores, &tag).map_err(to_io),
                 })?;
             }
@@ -339,7 +339,7 @@ fn scores(
     if scores.len() != test.documents() {
         return Err(refuse(format!("found {} scores, expected {}", scores.len(), test.documents())));
     }
-    Ok(scores)
+    Ok(test.from_read_order(&scores))
 }
 
 #[cfg(test)]
