@@ -295,6 +295,24 @@ fn fits_on_other_data_are_not_mixed_and_files_of_the_user_stay() {
     assert_eq!(fs::read_to_string(bench.path("out.old-1/trial-notes.json")).unwrap(), "mine");
 }
 
+#[test]
+fn another_ranker_to_start_from_is_another_comparison() {
+    let bench = Bench::default();
+    bench.write(
+        "small.toml",
+        "data = { train = [\"data.txt\"], test = [\"data.txt\"] }\nloss = { name = \"lambda_ndcg\" }\n\
+         learner = { kind = \"boosted_trees\", rounds = 2, min_documents = 2 }\n",
+    );
+    bench.output(&["synth", "--queries", "20", "--features", "3", "--out", "data.txt"]);
+    bench.output(&["train", "small.toml", "--out", "start", "-q"]);
+    let started = alone(&["--set", "start=start"]);
+    bench.output(&started);
+    assert!(bench.output(&started).contains("finished before"));
+    bench.output(&["train", "small.toml", "--out", "start", "-q", "--overwrite", "--set", "learner.rounds=1"]);
+    let message = bench.refused(&started);
+    assert!(message.contains("out: holds a run on other data"), "{message}");
+}
+
 /// In a build whose kernels lose the last document of each tile.
 #[cfg(feature = "_broken_kernel")]
 #[test]

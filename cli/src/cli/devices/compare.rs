@@ -184,8 +184,8 @@ impl CompareArgs {
         Ok(settings)
     }
 
-    /// Reads the data as the fits will, before anything is written, and returns their hashes. The process that reads
-    /// them ends with their memory.
+    /// Reads the data and the starting ranker as the fits will, before anything is written, and returns their hashes.
+    /// The process that reads them ends with their memory.
     fn data(&self, seed: u64) -> Result<String> {
         let flex = "flex".parse().map_err(Failure::input)?;
         let mut command = self.command(&flex, seed, None)?;
@@ -340,7 +340,7 @@ pub struct TrialArgs {
     /// Measure the cost of training steps instead of a fit
     #[arg(long)]
     steps: bool,
-    /// Read the data, print their hashes and end
+    /// Read the data and the starting ranker, print their hashes and end
     #[arg(long)]
     read_only: bool,
 }
@@ -357,7 +357,13 @@ impl TrialArgs {
         start_threads(true);
         let Opened { document, config, device, execution } = self.run.open(None, Experiment::from_document)?;
         let text = execution.scope(|| match (self.read_only, self.steps) {
-            (true, _) => Ok::<_, Failure>(Sets::from_split(&config.data.split(config.seed)?).hashes().join("\n")),
+            (true, _) => {
+                let split = config.data.split(config.seed)?;
+                let start = config.start_ranker(None, &device)?;
+                let started = start.map(|ranker| hexadecimal(&Sha256::digest(ranker.to_bytes())));
+                let of_data = Sets::from_split(&split).hashes().into_iter().chain(split.train.feature_names);
+                Ok::<_, Failure>(of_data.chain(started).collect::<Vec<_>>().join("\n"))
+            }
             (_, true) => Ok(serde_json::to_string(&StepCost::measure(&document, &device)?)?),
             _ => Ok(serde_json::to_string(&Trial::run(&config, &device, begun, self.target)?)?),
         })?;
