@@ -30,6 +30,8 @@ pub struct SplitContents {
     pub fold: usize,
     /// The statistics and the hashes of the split's sets.
     pub data: Sets<DataReport>,
+    /// The names of the features; empty if they have none. The hashes leave them out.
+    pub feature_names: Vec<String>,
     /// The number of bytes of all features.
     pub bytes: usize,
     /// The identifiers of the test queries; empty without a test set.
@@ -221,6 +223,7 @@ impl SplitContents {
         Self {
             fold: split.fold,
             data: Sets::from_split(split),
+            feature_names: split.train.feature_names.clone(),
             bytes: split.bytes(),
             test_queries: split.test.as_ref().map(|test| test.query_ids.clone()).unwrap_or_default(),
         }

@@ -191,6 +191,30 @@ fn a_run_on_other_data_is_another_run() {
 }
 
 #[test]
+fn a_table_whose_columns_have_other_names_is_other_data() {
+    let bench = bench();
+    let rows: String = (0..60).map(|row| format!("{},{},{row},{}\n", row / 5, row % 2, row * 7 % 13)).collect();
+    let named = |names: &str| bench.write("t.csv", &format!("query,label,{names}\n{rows}"));
+    bench.write(
+        "r.toml",
+        "data = { train = [\"t.csv\"] }\ncv = { split = 3 }\nlearner = { kind = \"regression\" }\n\
+         grid = { \"learner.lambda\" = [[0.1], [1.0]] }\n",
+    );
+    named("price,ctr");
+    bench.done("train r.toml -q --out r");
+    bench.done("cv r.toml -q --out cv");
+    named("ctr,price");
+    let words = "holds a run on other data; choose another folder with --out, or --overwrite";
+    refused(&bench, [("train r.toml --out r", words), ("cv r.toml --out cv", words)]);
+    // Another grid reuses fits of the same data, and no others.
+    let jobs = || fs::read_dir(bench.path("cv/jobs")).unwrap().count();
+    bench.done("cv r.toml -q --out cv --overwrite --set grid={\"learner.lambda\"=[[0.1],[2.0]]}");
+    assert_eq!(jobs(), 12);
+    bench.done("cv r.toml -q --out cv --overwrite --set grid={\"learner.lambda\"=[[0.1],[3.0]]}");
+    assert_eq!(jobs(), 15);
+}
+
+#[test]
 fn a_digit_of_the_state_that_changed_is_refused() {
     let bench = bench();
     bench.done("train g.toml -q --out r");

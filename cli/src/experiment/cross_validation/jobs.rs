@@ -385,6 +385,10 @@ impl Job<'_> {
             hash.update(name);
             hash.update(&set.hash);
         }
+        for name in &self.contents().feature_names {
+            hash.update((name.len() as u64).to_le_bytes());
+            hash.update(name);
+        }
         format!("{JOBS}/fold{}-seed{}-{}", self.contents().fold, self.seed, &hexadecimal(&hash.finalize())[..12])
     }
 }

@@ -249,9 +249,9 @@ impl<'a> PlannedFits<'a> {
         Ok(Self { config, resolved, splits, rows, contents, tests, candidates, rungs, seeds })
     }
 
-    /// Returns the fold and the hashes of the data of each split.
+    /// Returns the fold, the hashes of the data and the names of the features of each split.
     pub fn data(&self) -> Vec<String> {
-        let of = |of: &SplitContents| [vec![of.fold.to_string()], of.data.hashes()].concat();
+        let of = |of: &SplitContents| [vec![of.fold.to_string()], of.data.hashes(), of.feature_names.clone()].concat();
         self.contents.iter().flat_map(of).collect()
     }
 
