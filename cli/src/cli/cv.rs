@@ -210,18 +210,22 @@ impl CvArgs {
         }
         let earlier = folder.as_ref().filter(|_| is_finished).map(|folder| read_report(folder.home())).transpose()?;
         let of_cv = |(report, chosen)| (Report::Cv(report), Some(chosen));
-        let done = match (earlier, &folder, work) {
-            (Some(report), ..) if !run.keep.needs_rankers() && run.refit.is_none() => Ok((report, None)),
+        let done = match (&earlier, &folder, work) {
+            (Some(report), ..) if !run.keep.needs_rankers() && run.refit.is_none() => Ok((report.clone(), None)),
             (_, Some(folder), Work::Merge) => run.plan.merge(folder, &options).map(of_cv),
             _ => run.plan.run(&options).map(of_cv),
         };
         fits.end();
-        let (report, chosen) = done.map_err(|error| match OutputFolder::give_up(folder.as_ref(), error) {
+        let (mut report, chosen) = done.map_err(|error| match OutputFolder::give_up(folder.as_ref(), error) {
             error @ ExperimentError::Interrupted { .. } if folder.is_none() => {
                 Failure::work(format!("{error}; with --no-out, nothing is saved"))
             }
             error => Failure::from(error),
         })?;
+        if let (Some(Report::Cv(earlier)), Report::Cv(report)) = (earlier, &mut report) {
+            // A finished run stays as it is, even if its description or the way to its files is another one now.
+            report.config = earlier.config;
+        }
         if let Some(folder) = &mut folder {
             // A fit that was repeated for its ranker may measure differently on a GPU.
             if is_finished && fs::read(folder.file(REPORT))? == json_bytes(&report)? {

@@ -377,6 +377,16 @@ fn a_refit_that_was_stopped_leaves_the_result_and_says_where_its_model_is() {
 }
 
 #[test]
+fn a_refit_of_a_finished_run_leaves_its_report_and_its_times() {
+    let bench = grid("{ split = 3 }");
+    bench.done("cv grid.toml --out cv");
+    let files = || ["report.json", "run.json"].map(|name| bench.read(&format!("cv/{name}")));
+    let before = files();
+    bench.done("cv grid.toml --out cv --refit best --set description=other");
+    assert!(files() == before);
+}
+
+#[test]
 fn a_search_in_several_folds_has_no_setting_to_refit() {
     let bench = grid("{ split = 3 }");
     let text = fs::read_to_string(bench.path("grid.toml")).unwrap();
