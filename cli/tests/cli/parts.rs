@@ -139,6 +139,20 @@ fn parts_that_cannot_be_are_refused() {
 }
 
 #[test]
+fn a_configuration_named_from_another_folder_has_the_same_fits() {
+    let bench = bench();
+    fs::create_dir(bench.path("below")).unwrap();
+    let from_below = |line: &str| bench.command(&words(line)).current_dir(bench.path("below")).assert().success();
+    bench.done("cv grid.toml --out a --part 1/2");
+    from_below("cv ../grid.toml --out ../a --part 2/2");
+    from_below("cv ../grid.toml --out ../a --merge");
+    assert!(bench.done("cv below/../grid.toml --out a --refit best").contains("finished before"));
+    assert_eq!(fs::read_dir(bench.path("a/jobs")).unwrap().count(), 12, "nothing is fitted again");
+    bench.done("train grid.toml --out run");
+    from_below("train ../grid.toml --out ../run");
+}
+
+#[test]
 fn a_description_may_differ_between_commands_that_share_a_folder() {
     let bench = bench();
     let (of_parts, of_run) = (["cv", "grid.toml", "--out", "a"], ["train", "grid.toml", "--out", "run"]);

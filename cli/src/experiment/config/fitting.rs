@@ -134,13 +134,16 @@ impl ExperimentConfig {
         in_toml(self.with_absolute_paths().resolved_for_points(document), document)
     }
 
-    fn with_absolute_paths(&self) -> Self {
+    /// Returns the configuration with absolute paths, which are the same from whatever folder a command is run.
+    pub(in crate::experiment) fn with_absolute_paths(&self) -> Self {
         let mut config = self.clone();
         for (_, path) in config.paths_mut() {
             // What `..` names has many spellings. A link keeps its name, to which other files may belong.
             let up = path.ancestors().find(|up| up.ends_with(".."));
             let whole = up.and_then(|up| Some(up.canonicalize().ok()?.join(path.strip_prefix(up).ok()?)));
-            *path = whole.or_else(|| std::path::absolute(&path).ok()).unwrap_or_else(|| path.clone());
+            if let Some(whole) = whole.or_else(|| std::path::absolute(&path).ok()) {
+                *path = whole;
+            }
         }
         config
     }

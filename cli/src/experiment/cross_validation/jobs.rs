@@ -380,7 +380,7 @@ impl Job<'_> {
         };
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
-        hash.update(fitted.resolved().to_string());
+        hash.update(fitted.with_absolute_paths().resolved().to_string());
         for (name, set) in self.contents().data.iter() {
             hash.update(name);
             hash.update(&set.hash);
