@@ -243,7 +243,7 @@ pub mod ranker {
 }
 
 #[cfg(feature = "ranker")]
-pub use crate::ranker::artifact::{has_features, ignores_other_features, names_in_tables};
+pub use crate::ranker::artifact::{check_missing, has_features, ignores_other_features, names_in_tables};
 
 /// The processes that work together on one fit.
 pub mod distributed {

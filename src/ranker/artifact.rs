@@ -13,7 +13,7 @@ use super::model::Model;
 use super::parts::Parts;
 use super::tree_shap::TreeShap;
 use crate::atomic_file;
-use crate::data::options::{NUMBERED, letters, numbered};
+use crate::data::options::{Missing, NUMBERED, ReadOptions, letters, numbered};
 use crate::data::{Columns, Normalizer, RankingDataset, missing_name};
 use crate::json::{Value, json};
 use crate::measure::Convention;
@@ -324,6 +324,25 @@ pub fn has_features(ranker: &Ranker, names: &[String]) -> bool {
         true => true,
     };
     known.len() == names.len() && known.iter().zip(names).all(is_same)
+}
+
+/// Checks that data read with these options have the missing values of a ranker's training data, as far as the ranker
+/// records how they were read.
+///
+/// # Errors
+/// Returns [`Refusal`] without a key if missing values are read in another way.
+pub fn check_missing(ranker: &Ranker, options: &ReadOptions) -> Result<(), Refusal> {
+    let recorded = ranker.metadata.config["data"]["read"].clone();
+    let Ok(trained) = crate::json::from_value::<ReadOptions>(recorded) else { return Ok(()) };
+    let marks = |options: &ReadOptions| (options.absent, options.missing_value);
+    // Readers keep missing values with `indicator` too; with `error` there are none.
+    let kind = |missing| if missing == Missing::Indicator { Missing::Keep } else { missing };
+    let kinds = [trained.missing, options.missing].map(kind);
+    if marks(&trained) == marks(options) && (kinds[0] == kinds[1] || kinds.contains(&Missing::Error)) {
+        return Ok(());
+    }
+    let expected = "the `missing`, `absent` and `missing_value` of its training in data.read";
+    Err(Refusal::new("", "a ranker that treats missing values in another way", expected))
 }
 
 /// Returns whether the ranker was imported from a format that ignores surplus features.

@@ -165,7 +165,7 @@ impl DataConfig {
         warnings: &mut Vec<String>,
     ) -> Result<RankingDataset, DataError> {
         let Some(teacher) = &self.teacher else { return Ok(train) };
-        let (train, warning) = teach(teacher, train, share, others, || self.rows_of_folds())?;
+        let (train, warning) = teach(teacher, train, share, others, || self.rows_of_folds(), &self.read)?;
         warnings.extend(warning);
         Ok(train)
     }

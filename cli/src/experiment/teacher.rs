@@ -13,7 +13,7 @@ use burn_rank::data::{Columns, DataError, Input, RankingDataset};
 use burn_rank::ranker::Ranker;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{counted, shortened};
-use burn_rank::workbench::{self, FileKind, Like, has_features, read_like};
+use burn_rank::workbench::{self, FileKind, Like, check_missing, has_features, read_like};
 
 use super::folder::ranker_file;
 
@@ -83,7 +83,7 @@ impl Rows {
 /// Gives queries the scores of the teacher at `path`. Also returns a warning if the teacher is known to have seen all
 /// of them, or all of those in `share`. A TREC run may also have queries of `others` and of other folds. The rows of a
 /// file count through all folds, whose rows `of_folds` reads. Without folds, `of_folds` returns `None`, and the rows
-/// are those of `data`.
+/// are those of `data`. `read` says how the data were read.
 ///
 /// # Errors
 /// Returns a [`DataError`] for a file that cannot be read, or whose scores do not fit the data or the queries.
@@ -93,6 +93,7 @@ pub(super) fn teach(
     share: &[usize],
     others: [&Option<RankingDataset>; 2],
     of_folds: impl FnOnce() -> Result<Option<Rows>, DataError>,
+    read: &ReadOptions,
 ) -> Result<(RankingDataset, Option<String>), DataError> {
     let kind = if path.is_dir() { Some(FileKind::Ranker) } else { FileKind::of_file(path) };
     let mut warning = None;
@@ -104,6 +105,7 @@ pub(super) fn teach(
                 let expected = "a ranker with the features of the data, in the same order";
                 return Err(refuse(path, format!("found a ranker with other features, expected {expected}")));
             }
+            check_missing(&ranker, read).map_err(|refusal| refuse(path, refusal.message()))?;
             let is_of = |data: &RankingDataset| ranker.metadata().data_hash == data.data_hash();
             if is_of(&data) || (!share.is_empty() && is_of(&data.select(share))) {
                 warning = Some(format!(
@@ -254,7 +256,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
-        let taught = teach(&path, data(), &[], [&Some(other()), &None], || Ok(None));
+        let taught = teach(&path, data(), &[], [&Some(other()), &None], || Ok(None), &ReadOptions::default());
         let place = format!("{}/", folder.path().display());
         taught.map(|(data, _)| data.teacher).map_err(|error| error.to_string().replace(&place, ""))
     }

@@ -11,9 +11,9 @@ use burn_rank::learner::{Interrupt, Progress, StopReason};
 use burn_rank::ranker::{Estimate, Ranker};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::distributed::ProcessGroup;
-use burn_rank::workbench::has_features;
 use burn_rank::workbench::json::json;
 use burn_rank::workbench::text::counted;
+use burn_rank::workbench::{check_missing, has_features};
 
 use super::agreement::agree;
 use super::cautions::rising;
@@ -233,12 +233,13 @@ impl TrainRun {
 }
 
 impl Experiment {
-    /// Rejects a ranker that the learner cannot continue. Also rejects a ranker with other features than the data.
+    /// Rejects a ranker that the learner cannot continue, or that knows other features or missing values than the data.
     ///
     /// # Errors
     /// Returns a [`Refusal`] for the key `start`.
     fn check_start_ranker(&self, ranker: &Ranker, split: &Split) -> Result<(), Refusal> {
         self.built.starting_from(ranker.model()).map_err(refusal_of)?;
+        check_missing(ranker, &self.data.read).map_err(|refusal| refusal.at("start"))?;
         let (found, expected) = (ranker.features(), split.train.feature_count);
         if found == expected {
             let is_same = has_features(ranker, &split.train.feature_names);

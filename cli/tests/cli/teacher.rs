@@ -171,6 +171,23 @@ fn a_ranker_teaches_the_data_on_which_it_was_trained() {
 }
 
 #[test]
+fn a_ranker_teaches_and_is_continued_only_where_missing_values_are_as_in_its_training() {
+    let bench = bench();
+    let keep = "data.read={absent=\"missing\", missing=\"keep\"}";
+    bench.output(&["train", "trees.toml", "--out", "t", "--set", keep]);
+    let go_on = ["train", "trees.toml", "--continue", "t", "--out", "more"];
+    let learn = ["train", "student.toml", "--set", "data.teacher=t", "--out", "taught"];
+    for args in [go_on, learn] {
+        let message = bench.refused(&args);
+        let expected = "found a ranker that treats missing values in another way, expected the `missing`, `absent`";
+        assert!(message.contains(expected), "{message}");
+    }
+    bench.output(&[&go_on[..], &["--set", keep]].concat());
+    // Missing values are kept here too, until they are filled.
+    bench.output(&[&learn[..], &["--set", "data.read={absent=\"missing\", missing=\"indicator\"}"]].concat());
+}
+
+#[test]
 fn a_teacher_of_the_training_share_of_a_split_has_seen_its_queries() {
     let bench = bench();
     let split = "data={train=[\"data.txt\"], split={shares=[0.5, 0.25, 0.25]}";

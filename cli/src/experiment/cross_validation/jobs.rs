@@ -385,10 +385,7 @@ impl Job<'_> {
             hash.update(name);
             hash.update(&set.hash);
         }
-        for name in &self.contents().feature_names {
-            hash.update((name.len() as u64).to_le_bytes());
-            hash.update(name);
-        }
+        self.contents().feature_names.iter().for_each(|name| hash.update(format!("{name:?}")));
         format!("{JOBS}/fold{}-seed{}-{}", self.contents().fold, self.seed, &hexadecimal(&hash.finalize())[..12])
     }
 }
