@@ -65,7 +65,7 @@ use files::Outputs;
 use judged::{JudgingArgs, Judgments};
 use process::together;
 use progress::{Rounds, during};
-use report::read_report;
+use report::{is_stopped, read_report};
 use run_args::{ExecutionArgs, FolderArgs, Opened, RunArgs, open_device};
 use scored::{Common, Loaded, Scored};
 

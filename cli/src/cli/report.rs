@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use burn_rank::learner::StopReason;
 use serde::de::DeserializeOwned;
 
 use super::failure::one_line;
@@ -148,6 +149,7 @@ pub fn files_of(run: &Path) -> Vec<PathBuf> {
 fn runs_below(folder: &Path, runs: &mut Vec<FinishedRun>, notes: &mut Vec<String>) -> Result {
     if folder.join(REPORT).is_file() {
         match read_report(folder).and_then(|report| Ok((report, read(&folder.join(RECORD))?))) {
+            Ok((report, _)) if is_stopped(&report) => notes.push(not_finished(folder)),
             Ok((report, record)) => {
                 runs.push(FinishedRun { folder: folder.display().to_string(), report, record });
             }
@@ -157,7 +159,7 @@ fn runs_below(folder: &Path, runs: &mut Vec<FinishedRun>, notes: &mut Vec<String
         return Ok(());
     }
     if is_run(folder) {
-        notes.push(format!("Left out: {} is not finished.", folder.display()));
+        notes.push(not_finished(folder));
         return Ok(());
     }
     if !folder.is_dir() {
@@ -172,11 +174,20 @@ fn runs_below(folder: &Path, runs: &mut Vec<FinishedRun>, notes: &mut Vec<String
     folders.iter().try_for_each(|folder| runs_below(folder, runs, notes))
 }
 
+fn not_finished(folder: &Path) -> String {
+    format!("Left out: {} is not finished.", folder.display())
+}
+
+/// Returns whether the fit of a run was stopped, so that `--resume` continues it.
+pub fn is_stopped(report: &Report) -> bool {
+    matches!(report, Report::Train(train) if train.fit.stop == StopReason::Interrupted)
+}
+
 fn no_run(folder: &Path, place: &str) -> Failure {
     Failure::input(format!("{}: no {REPORT} {place}; expected the folder of a finished run", folder.display()))
 }
 
-/// Reads the report of a finished run.
+/// Reads the report of a run of `cv`, or of a run of `train` that is finished or was stopped.
 pub fn read_report(folder: &Path) -> Result<Report> {
     put_right(folder)?;
     read(&folder.join(REPORT))?.ok_or_else(|| no_run(folder, "here"))

@@ -177,6 +177,14 @@ fn runs_that_cannot_be_read_are_left_out_with_a_note() {
     let text = bench.output(&["report", "runs"]).replace("\n         ", " ");
     assert!(text.contains("Left out: runs/damaged/report.json: EOF"), "{text}");
     assert!(text.contains("Left out: runs/unfinished is not finished."), "{text}");
+    // A fit that was stopped leaves a report.
+    fs::create_dir(bench.path("runs/stopped")).unwrap();
+    let report = bench.text("runs/default/report.json").replace("\"stop\": \"completed\"", "\"stop\": \"interrupted\"");
+    bench.write("runs/stopped/report.json", &report);
+    let text = bench.output(&["report", "runs"]).replace("\n         ", " ");
+    assert!(text.contains("Left out: runs/stopped is not finished."), "{text}");
+    let message = bench.refused(&["compare", "runs/default", "runs/stopped"]);
+    assert!(message.contains("runs/stopped: found a run that was stopped, expected a finished one"), "{message}");
     fs::create_dir(bench.path("empty")).unwrap();
     let message = bench.refused(&["report", "runs", "empty"]);
     assert!(message.contains("empty: no report.json here or in a folder below"), "{message}");

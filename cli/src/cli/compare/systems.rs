@@ -107,7 +107,12 @@ impl CompareArgs {
     /// reports must have the measures and the convention.
     fn of_reports(&self, folders: &[PathBuf]) -> Result<Measured> {
         self.scoring.reading.expect_none("folders of runs")?;
-        let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));
+        let read = |folder: &PathBuf| {
+            let report = read_report(folder)?;
+            let found = "found a run that was stopped, expected a finished one; --resume continues it";
+            ensure!(!is_stopped(&report), "{}: {found}", folder.display());
+            Ok(Finished::from_report(report))
+        };
         let finished = folders.iter().map(read).collect::<Result<Vec<_>>>()?;
         let (folder, first) = (&folders[0], &finished[0]);
         let asked = self.convention.as_deref().map(input::convention).transpose()?;
