@@ -193,7 +193,7 @@ fn normalize(config: &Experiment, split: &mut Split, start: Option<&Ranker>) -> 
     Ok(normalizer)
 }
 
-/// Fits all members and joins them. A stopped fit joins the members that were fitted before it was stopped. Each member
+/// Fits all members and joins them. A stopped fit joins the members that made a round before the stop. Each member
 /// keeps its state in a separate folder. A run that was stopped continues with the member that was being fitted,
 /// because a finished fit ends at once when it is resumed.
 ///
@@ -235,6 +235,11 @@ fn fit_members(config: &Experiment, split: &Split, seed: u64, options: &FitOptio
         members.push(Member { name: member.name.clone(), weight: member.weight, ranker: fitted.ranker });
         if fitted.stop == StopReason::Interrupted {
             stop = fitted.stop;
+            // A member without a round scores all documents alike.
+            if members.len() > 1 && reports.last().is_some_and(|report| report.rounds == 0) {
+                reports.pop();
+                members.pop();
+            }
             // The best ranker so far needs a weight, even if the finished members have the weight 0.
             if members.iter().all(|member| member.weight == 0.0) {
                 members.iter_mut().for_each(|member| member.weight = 1.0);
@@ -243,7 +248,8 @@ fn fit_members(config: &Experiment, split: &Split, seed: u64, options: &FitOptio
         }
     }
     let mut members = Members::new(members)?;
-    if let (Standardize::Fixed, Some(validation)) = (config.standardize, &split.validation) {
+    let is_blank = stop == StopReason::Interrupted && reports.iter().all(|report| report.rounds == 0);
+    if let (Standardize::Fixed, Some(validation), false) = (config.standardize, &split.validation, is_blank) {
         members = members.with_fixed_deviations(validation, options.device)?;
         let deviations = members.fixed_deviations().into_iter().flatten();
         reports.iter_mut().zip(deviations).for_each(|(report, deviation)| report.deviation = Some(*deviation));
@@ -329,6 +335,8 @@ pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use burn_rank::workbench::json::json;
 
     use super::super::agreement::agree;
@@ -421,6 +429,36 @@ mod tests {
         let whole = train(&auto, split(), None, None, &ProcessGroup::default());
         assert!(whole == train(&gauss, split(), None, None, &ProcessGroup::default()));
         assert_eq!(whole.1.config["normalizer"], json!("gauss"));
+    }
+
+    /// Requests a stop when the fit with this number begins.
+    struct StopAt(AtomicUsize, Interrupt);
+
+    impl Progress for StopAt {
+        fn begin(&self, _learner: &str, _rounds: Option<usize>) {
+            if self.0.fetch_sub(1, Ordering::Relaxed) == 1 {
+                self.1.request();
+            }
+        }
+    }
+
+    #[test]
+    fn a_member_that_was_stopped_before_its_first_round_is_left_out() {
+        let member = "[[members]]\nlearner = { kind = \"gradient\", epochs = 1 }\nloss = { name = \"list_net\" }\n\
+                      scorer = { kind = \"linear\" }\n";
+        let text = format!("standardize = \"fixed\"\n[data.synthetic]\n{member}{member}");
+        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+        let config = Experiment::from_document(&document).unwrap();
+        let device = Device::flex();
+        for (at, deviations) in [(1, 0), (2, 1), (3, 2)] {
+            let progress = &StopAt(AtomicUsize::new(at), Interrupt::default());
+            let interrupt = progress.1.clone();
+            let options = FitOptions { progress, interrupt, ..FitOptions::new(&device) };
+            let fit = fit(&config, &split(), 1, &options).unwrap();
+            assert_eq!(fit.stop == StopReason::Interrupted, at < 3);
+            assert_eq!(fit.members.iter().filter_map(|member| member.deviation).count(), deviations);
+            assert_eq!(fit.members.len(), deviations.max(1));
+        }
     }
 
     #[test]
