@@ -79,36 +79,53 @@ impl Normalizer {
     /// [`columns`](Self::columns) features.
     ///
     /// # Errors
-    /// Returns [`DataError::FeatureCount`] if the data and the training data differ in their number of features.
+    /// Returns [`DataError::FeatureCount`] if the data and the training data differ in their number of features, and
+    /// [`DataError::Refused`] if a normalized copy of a file takes more memory than is free.
     pub fn apply(&self, data: &mut RankingDataset) -> Result<(), DataError> {
         if data.feature_count != self.features {
             return Err(DataError::FeatureCount { found: data.feature_count, expected: self.features });
         }
-        self.map_features(data)?;
-        fill(self, data);
+        self.ask_memory(data)?;
+        self.apply_unasked(data);
         Ok(())
     }
 
-    fn map_features(&self, data: &mut RankingDataset) -> Result<(), DataError> {
-        let is_done = self.features == 0 || matches!(self.map, FeatureMap::None);
-        if is_done || data.features.normalize(self, &data.offsets) {
+    /// Checks that memory suffices for the normalized copy of features that are in a file and are not streamed.
+    ///
+    /// # Errors
+    /// Returns a [`Refusal`] if the copy takes more memory than is free.
+    pub(crate) fn ask_memory(&self, data: &RankingDataset) -> Result<(), Refusal> {
+        if self.keeps_values() || !data.features.is_in_file() || data.features.normalizes_on_use() {
             return Ok(());
         }
-        if data.features.is_in_file() {
-            let what = format!("a normalized copy of {}", counted(data.documents(), "document"));
-            let bytes = product([data.features.len(), size_of::<f32>()]);
-            Refusal::ask_memory("data", what, bytes, "stream the file with `data.memory`")?;
+        let what = format!("a normalized copy of {}", counted(data.documents(), "document"));
+        let bytes = product([data.features.len(), size_of::<f32>()]);
+        Refusal::ask_memory("data", what, bytes, "stream the file with `data.memory`")
+    }
+
+    /// Normalizes a dataset with the right number of features in place, as [`apply`](Self::apply) does.
+    pub(crate) fn apply_unasked(&self, data: &mut RankingDataset) {
+        self.map_features(data);
+        fill(self, data);
+    }
+
+    fn keeps_values(&self) -> bool {
+        self.features == 0 || matches!(self.map, FeatureMap::None)
+    }
+
+    fn map_features(&self, data: &mut RankingDataset) {
+        if self.keeps_values() || data.features.normalize(self, &data.offsets) {
+            return;
         }
         if !matches!(self.map, FeatureMap::QueryMinMax) {
             let documents = data.features.to_mut_slice().chunks_mut(DOCUMENTS * self.features);
             parallel::for_each(documents, |rows| self.apply_rows(rows));
-            return Ok(());
+            return;
         }
         let mut rest = data.features.to_mut_slice();
         let mut rows = |pair: &[usize]| rest.split_off_mut(..(pair[1] - pair[0]) * self.features).unwrap_or_default();
         let queries: Vec<&mut [f32]> = data.offsets.windows(2).map(&mut rows).collect();
         parallel::for_each(queries, |rows| self.apply_rows(rows));
-        Ok(())
     }
 }
 

@@ -143,7 +143,7 @@ impl Members {
                 true => scores_of(model, data),
                 false => {
                     let mut own = data.clone();
-                    normalizer.apply(&mut own).expect("the members have the features of the data");
+                    normalizer.apply_unasked(&mut own);
                     scores_of(model, &own)
                 }
             };

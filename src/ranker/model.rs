@@ -70,16 +70,20 @@ impl Model {
         }
     }
 
-    /// For models that score each list as a whole, checks that memory suffices to score the longest list.
+    /// For models that score each list as a whole, checks that memory suffices to score the longest list. For members,
+    /// checks that memory suffices for the copy of the data that each one normalizes.
     ///
     /// # Errors
-    /// Returns [`Refusal`] if scoring the longest list needs more memory than is free.
+    /// Returns [`Refusal`] if more memory is needed than is free.
     pub(crate) fn ask_memory(&self, data: &RankingDataset) -> Result<(), Refusal> {
         let scorer = match self {
             Model::Scorer(scorer) => Some(scorer),
             Model::Ensemble(members) => members.first().map(|(_, scorer)| scorer),
             Model::Members(members) => {
-                return members.members().iter().try_for_each(|member| member.ranker.model().ask_memory(data));
+                return members.members().iter().try_for_each(|member| {
+                    member.ranker.normalizer().ask_memory(data)?;
+                    member.ranker.model().ask_memory(data)
+                });
             }
             Model::Trees(_) | Model::Kernel(_) => None,
         };

@@ -207,16 +207,18 @@ impl Features {
         }
     }
 
-    /// Normalizes streamed values from now on, whenever they are used. Returns false if the values are not streamed or
-    /// already normalized.
+    /// Returns whether a normalizer is applied whenever values are used: they are streamed, and not yet normalized.
+    pub(super) fn normalizes_on_use(&self) -> bool {
+        self.streaming.is_some() && self.file.as_ref().is_some_and(|file| file.normalizer().is_none())
+    }
+
+    /// Normalizes values from now on, whenever they are used. Returns false if they are normalized in place instead.
     pub(super) fn normalize(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
-        match &mut self.file {
-            Some(file) if self.streaming.is_some() && file.normalizer().is_none() => {
-                file.use_as(normalizer, offsets);
-                true
-            }
-            _ => false,
+        let is_on_use = self.normalizes_on_use();
+        if let Some(file) = self.file.as_mut().filter(|_| is_on_use) {
+            file.use_as(normalizer, offsets);
         }
+        is_on_use
     }
 
     /// Fills missing values and adds the columns that mark them. Streamed values are filled whenever they are used.
