@@ -20,11 +20,8 @@ pub(crate) const UNIT_GRADIENTS: [&str; 2] =
 /// Returns the configuration key for an error about `held`, the quantity that the gradient treats as constant.
 #[cfg(feature = "learners")]
 pub(crate) fn key_of_held_constant(held: &str) -> &'static str {
-    match UNIT_GRADIENTS.iter().position(|unit| *unit == held) {
-        Some(0) => "loss.query_gradients",
-        Some(_) => "loss.teacher.query_gradients",
-        None => "loss",
-    }
+    let keys = ["loss.query_gradients", "loss.teacher.query_gradients"];
+    UNIT_GRADIENTS.iter().position(|unit| *unit == held).map_or("loss", |at| keys[at])
 }
 
 /// How to turn the surrogate's value for a query into the loss to minimize.
@@ -212,8 +209,7 @@ impl<'a> About<'a> {
     /// Returns the properties of the sum of two losses, named `name`. The sum requires what either loss requires. It
     /// has neither a temperature nor second derivatives.
     ///
-    /// Of two quantities that are held constant, the sum names the first, but unit gradients before all others. Of two
-    /// gains, the sum has the first. Each loss still computes with its own, and labels must be in the domain of
+    /// Of two gains, the sum has the first. Each loss still computes with its own, and labels must be in the domain of
     /// both. If one of the losses reads a teacher's scores and the other is not made for them, the sum accepts no lists
     /// with a teacher. A [`Distillation`](super::Distillation), whose parts may be sums, reads each where it belongs.
     pub fn plus(self, other: Self, name: &'static str) -> Self {
@@ -229,11 +225,7 @@ impl<'a> About<'a> {
             needs_teacher: self.needs_teacher || other.needs_teacher,
             mixes_teacher: self.mixes_teacher || other.mixes_teacher || is_mixed,
             document_weights: self.document_weights.and(other.document_weights),
-            // No learner that compares values accepts unit gradients, so they come before all others.
-            held_constant: match other.held_constant {
-                Some(held) if UNIT_GRADIENTS.contains(&held) => Some(held),
-                held => self.held_constant.or(held),
-            },
+            held_constant: self.held_constant.or(other.held_constant),
             estimates_gradient: self.estimates_gradient || other.estimates_gradient,
             numbers_per_pair: self.numbers_per_pair.saturating_add(other.numbers_per_pair),
             by_length: [self.by_length, other.by_length].concat(),

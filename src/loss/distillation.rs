@@ -15,7 +15,6 @@ use std::sync::Arc;
 use burn::tensor::Bool;
 use serde::{Deserialize, Serialize};
 
-use super::about::UNIT_GRADIENTS;
 use super::prelude::*;
 use crate::measure::{deviation_of, mean_of};
 
@@ -134,10 +133,11 @@ impl Distillation {
 
 impl RankingLoss for Distillation {
     fn about(&self) -> About<'_> {
-        let (own, mut teacher) = (self.labels.about(), self.teacher.about());
+        let (mut own, teacher) = (self.labels.about(), self.teacher.about());
         let name = own.name;
+        // Learners that compare values name unit gradients before anything else that is constant.
         if teacher.held_constant == Some(UNIT_GRADIENTS[0]) && own.held_constant != teacher.held_constant {
-            teacher.held_constant = Some(UNIT_GRADIENTS[1]);
+            own.held_constant = Some(UNIT_GRADIENTS[1]);
         }
         About {
             reads_teacher: own.reads_teacher,

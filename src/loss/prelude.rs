@@ -4,7 +4,7 @@ pub(super) use burn::config::Config;
 pub(super) use burn::module::Module;
 pub(super) use burn::tensor::Tensor;
 
-pub(super) use super::about::{About, Change, Orientation};
+pub(super) use super::about::{About, Change, Orientation, UNIT_GRADIENTS};
 pub(super) use super::curvature::{Curved, Derivatives};
 pub(super) use super::declare::declare;
 pub(super) use super::error::{self, LossError};

@@ -35,10 +35,8 @@ every_loss!(entries);
 /// # Errors
 /// Returns [`LossError::UnknownLoss`] with the most similar name.
 pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
-    LOSSES
-        .iter()
-        .find(|entry| entry.name == name)
-        .ok_or_else(|| LossError::UnknownLoss { found: name.into(), nearest: nearest(name, LossSpec::names()) })
+    let unknown = || LossError::UnknownLoss { found: name.into(), nearest: nearest(name, LossSpec::names()) };
+    LOSSES.iter().find(|entry| entry.name == name).ok_or_else(unknown)
 }
 
 /// Creates a registered loss from its name and from the parameters that differ from their defaults. Every loss also

@@ -19,7 +19,6 @@ use burn::module::{Content, ModuleDisplay, ModuleDisplayDefault};
 use burn::tensor::Bool;
 use serde::{Deserialize, Serialize};
 
-use super::about::UNIT_GRADIENTS;
 use super::prelude::*;
 use crate::op::{SHORTEST_GRADIENT, with_unit_gradient};
 
