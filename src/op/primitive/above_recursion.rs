@@ -12,7 +12,8 @@ use super::*;
 ///
 /// Each document `j != i` ranks above `i` independently, with the probability of a
 /// [`Comparison`](crate::op::Comparison). The expectation is averaged over the comparisons of the noise. If `f` is a
-/// sum of exponentials, [`above_expectation`](crate::op::above_expectation()) computes the same expectation in less time.
+/// sum of exponentials, [`above_expectation`](crate::op::above_expectation()) computes the same expectation in less
+/// time.
 ///
 /// Only `x` is differentiable. Documents with `a_i = 0` are skipped. Each of the remaining documents takes O(Q k n)
 /// time, for `k` ranks with a value and `Q` comparisons. Under exact noise, the CPU needs only O(k n) time per document
