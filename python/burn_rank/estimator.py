@@ -255,8 +255,8 @@ class RankingEstimator(BaseEstimator):
         others do not need them.
 
         With ``columns``, the columns of a frame are found by name, in any order, and other columns are not read.
-        Without ``columns``, ``X`` has the features of :meth:`fit` in the same order, and all documents belong to one query
-        unless an argument says otherwise.
+        Without ``columns``, ``X`` has the features of :meth:`fit` in the same order, and all documents belong to one
+        query unless an argument says otherwise.
         """
         ranker = self._fitted()
         known = getattr(self, "feature_names_in_", None)

@@ -45,7 +45,7 @@ fn file(message: String, source: &io::Error) -> PyErr {
 
 /// The exception of an error of the configuration at `path`.
 pub fn config(path: &Path, error: impl Error) -> PyErr {
-    // A pipe would wait for another writer, and a folder has a message of its own.
+    // Opening a pipe again would wait for another writer, and a folder can be opened without being read.
     if path.exists() && !path.is_file() {
         return value(error);
     }

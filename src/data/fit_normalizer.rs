@@ -40,9 +40,13 @@ impl Normalizer {
         let map = match kind {
             NormalizerKind::None => FeatureMap::None,
             NormalizerKind::QueryMinMax => FeatureMap::QueryMinMax,
-            NormalizerKind::ZScore => fit_z_score(train, |mean, scale| FeatureMap::ZScore { mean, scale }),
+            NormalizerKind::ZScore => {
+                let (mean, scale) = fit_z_score(train);
+                FeatureMap::ZScore { mean, scale }
+            }
             NormalizerKind::ClippedZScore => {
-                fit_z_score(train, |mean, scale| FeatureMap::ClippedZScore { mean, scale })
+                let (mean, scale) = fit_z_score(train);
+                FeatureMap::ClippedZScore { mean, scale }
             }
             NormalizerKind::Auto => {
                 let is_normalized = is_normalized_by_query(train);
@@ -196,9 +200,9 @@ fn is_normalized_by_query(train: &RankingDataset) -> bool {
     all > 0.0 && whole >= NORMALIZED * all
 }
 
-/// Fits the mean and the inverse standard deviation of each feature, which is 0 for a constant feature, and returns
-/// what `map` makes of them.
-fn fit_z_score(train: &RankingDataset, map: fn(Vec<f64>, Vec<f64>) -> FeatureMap) -> FeatureMap {
+/// Returns the mean and the inverse standard deviation of each feature. The inverse deviation is 0 for a constant
+/// feature.
+fn fit_z_score(train: &RankingDataset) -> (Vec<f64>, Vec<f64>) {
     let survey = train.features.survey(train.feature_count);
     let counts: Vec<f64> = survey.missing_of.iter().map(|missing| (train.documents() - missing) as f64).collect();
     let mean: Vec<f64> = survey.sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
@@ -207,7 +211,7 @@ fn fit_z_score(train: &RankingDataset, map: fn(Vec<f64>, Vec<f64>) -> FeatureMap
     let variances = squares(train, &mean).into_iter().zip(&counts).map(|(sum, count)| sum / count);
     let scale = |(range, variance): ((f32, f32), f64)| if varies(range) { finite(1.0 / variance.sqrt()) } else { 0.0 };
     let scales = survey.ranges().into_iter().zip(variances).map(scale).collect();
-    map(mean.into_iter().map(finite).collect(), scales)
+    (mean.into_iter().map(finite).collect(), scales)
 }
 
 /// Returns, for each feature, the sum of `(x - mean)^2` over the documents in which the feature is present. The sum is

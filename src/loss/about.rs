@@ -13,7 +13,8 @@ use crate::device::in_host_memory;
 use crate::measure::Gain;
 use crate::memory::{self, Shortage};
 
-/// The names of the quantities that unit gradients treat as constant, of a loss and of its teacher's loss alone.
+/// The names of the length that unit gradients treat as constant: for a loss with unit gradients, and for a loss whose
+/// teacher's loss has them.
 pub(crate) const UNIT_GRADIENTS: [&str; 2] =
     ["the length of each query's gradient", "the length of each query's gradient of the teacher's loss"];
 

@@ -43,7 +43,7 @@ pub struct Contributions {
     pub expected: f64,
 }
 
-/// What [`Ranker::saved`] returns.
+/// The part of a ranker's file beside its model, as [`Ranker::saved`] writes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {

@@ -175,7 +175,8 @@ impl TreeEnsemble {
     ///
     /// # Errors
     /// Returns [`ModelError`] if there are more than [`MOST_FEATURES`], arrays differ in length, a number is not
-    /// finite, or a child does not come after its parent. The same error is returned if a node or feature does not exist.
+    /// finite, or a child does not come after its parent. The same error is returned if a node or feature does not
+    /// exist.
     pub(crate) fn from_arrays(feature_count: usize, arrays: TreeArrays) -> Result<Self, ModelError> {
         if feature_count > MOST_FEATURES {
             let expected = format!("expected at most {MOST_FEATURES}");

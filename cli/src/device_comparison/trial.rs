@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 
 use burn::nn::loss::Reduction;
 use burn::tensor::{DType, Tensor, TensorData};
-use burn_rank::data::{Normalizer, RankingBatch, RankingDataset};
+use burn_rank::data::{RankingBatch, RankingDataset};
 use burn_rank::learner::LearnerError;
 use burn_rank::ranker::Ranker;
 use burn_rank::workbench::op::with_tensor_path;
 use burn_rank::workbench::text::hexadecimal;
-use burn_rank::workbench::{host, memory, normalizer};
+use burn_rank::workbench::{host, memory};
 use serde::Deserializer;
 use sha2::{Digest, Sha256};
 
 use super::step_cost::{Clock, TrialSeconds};
 use super::*;
-use crate::experiment::{ExperimentConfig, RunRecord};
+use crate::experiment::{ExperimentConfig, RunRecord, fit_normalizer};
 
 /// Scoring is repeated until this time has passed, or until this number of repetitions is reached.
 const SCORING: (Duration, usize) = (Duration::from_millis(300), 50);
@@ -175,13 +175,9 @@ impl FirstBatchError {
         let (None, Some(scorer), Some(loss)) = (&config.data.memory, &config.scorer, &config.loss) else {
             return Ok(None);
         };
-        let normalizer = Normalizer::fit(&split.train, config.normalizer);
         let step = config.resolved()["learner"]["batch_queries"].as_u64().unwrap_or(16) as usize;
         let mut queries = split.train.select(&(0..split.train.queries().min(step)).collect::<Vec<usize>>());
-        normalizer.apply(&mut queries)?;
-        if config.indicates_missing() {
-            normalizer::fill(&Normalizer::fit_with_indicators(&split.train, config.normalizer)?, &mut queries);
-        }
+        fit_normalizer(&split.train, config.normalizer, config.indicates_missing())?.apply(&mut queries)?;
         let loss = loss.build().map_err(LearnerError::from)?;
         let all: Vec<usize> = (0..queries.queries()).collect();
         let batch = RankingBatch::assemble(&queries, &all, &host());

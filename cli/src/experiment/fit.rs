@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use burn::tensor::{DType, Device};
-use burn_rank::data::{DataError, Normalizer, RankingDataset};
+use burn_rank::data::{DataError, Normalizer, NormalizerKind, RankingDataset};
 use burn_rank::learner::{
     FitContext, Importance, Interrupt, Job, LearnerError, PositionFactor, Progress, Round, StopReason,
 };
@@ -26,6 +26,19 @@ use super::split::Split;
 
 /// The measures on each set of queries, keyed by the name of the set.
 pub type Evaluations = BTreeMap<&'static str, Evaluation>;
+
+/// Fits a normalizer to training queries. If missing values are `indicated`, the normalizer also fills them and adds
+/// the columns that mark them.
+///
+/// # Errors
+/// Returns a [`DataError`] if a normalized copy of the data takes more memory than is free.
+pub(crate) fn fit_normalizer(
+    train: &RankingDataset,
+    kind: NormalizerKind,
+    indicated: bool,
+) -> Result<Normalizer, DataError> {
+    if indicated { Normalizer::fit_with_indicators(train, kind) } else { Ok(Normalizer::fit(train, kind)) }
+}
 
 /// Options for running a fit that an [`Experiment`] describes.
 pub struct FitOptions<'a> {

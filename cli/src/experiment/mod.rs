@@ -31,6 +31,7 @@ pub(crate) use error::to_io;
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedQuery};
+pub(crate) use fit::fit_normalizer;
 pub use fit::{Fit, FitOptions, MemberReport, fit, fit_in_place, linear_weights};
 pub(crate) use folder::{CARD, DEVICES, RUN_FILES, STUDY, is_run, json_bytes, put_right, ranker_file, write_page};
 pub use folder::{Claim, Identity, JOBS, OutputFolder, PAGE, Place, RANKER, RECORD, REPORT, RunKind};

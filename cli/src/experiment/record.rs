@@ -344,9 +344,11 @@ impl Sets<DataReport> {
         Self { train: of(&split.train), validation, test }
     }
 
-    /// Returns the hash of each set, after its name.
-    pub(crate) fn hashes(&self) -> Vec<String> {
-        self.iter().map(|(set, data)| format!("{set} {}", data.hash)).collect()
+    /// Returns texts that differ for other data: the hash of each set, after its name, and the names of the features,
+    /// which the hashes leave out.
+    pub(crate) fn identity(&self, feature_names: &[String]) -> Vec<String> {
+        let hashes = self.iter().map(|(set, data)| format!("{set} {}", data.hash));
+        hashes.chain(feature_names.iter().cloned()).collect()
     }
 }
 

@@ -30,7 +30,7 @@ pub struct SplitContents {
     pub fold: usize,
     /// The statistics and the hashes of the split's sets.
     pub data: Sets<DataReport>,
-    /// The names of the features; empty if they have none. The hashes leave them out.
+    /// The names of the features; empty if they have none.
     pub feature_names: Vec<String>,
     /// The number of bytes of all features.
     pub bytes: usize,

@@ -82,8 +82,8 @@ impl Rows {
 
 /// Gives queries the scores of the teacher at `path`. Also returns a warning if the teacher is known to have seen all
 /// of them, or all of those in `share`. A TREC run may also have queries of `others` and of other folds. The rows of a
-/// file count through all folds, whose rows `of_folds` reads. Without folds, `of_folds` returns `None`, and the rows
-/// are those of `data`. `read` says how the data were read.
+/// file count through all folds, whose rows `of_folds` reads. Without folds, `of_folds` returns `None`, and the file
+/// has the rows of `data`, which was read with the options `read`.
 ///
 /// # Errors
 /// Returns a [`DataError`] for a file that cannot be read, or whose scores do not fit the data or the queries.

@@ -133,9 +133,8 @@ impl TrainRun {
         let own_start = own_start.filter(|_| group.leads()).map(|path| read(&path)).transpose()?;
         let data = Sets::from_split(&split);
         let started = start_ranker.iter().map(Ranker::to_bytes);
-        // The hashes leave out the names of features.
-        let of_data = data.hashes().into_iter().chain(split.train.feature_names.iter().cloned());
-        let run = run.on(of_data.map(String::into_bytes).chain(started));
+        let of_data = data.identity(&split.train.feature_names).into_iter().map(String::into_bytes);
+        let run = run.on(of_data.chain(started));
         let run = to.run.as_ref().unwrap_or(&run);
         let folder = place.map(|place| OutputFolder::open(place, run, &resolved, to.claim)).transpose()?;
         let is_finished = folder.as_ref().is_some_and(OutputFolder::is_finished);

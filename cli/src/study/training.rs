@@ -1,13 +1,13 @@
 //! Trains rankers for studies, on data from a configuration or on generated data.
 
+use burn_rank::data::SynthConfig;
 use burn_rank::data::letor::Missing;
-use burn_rank::data::{Normalizer, SynthConfig};
 use burn_rank::json::{Value, from_value};
 use burn_rank::loss::explain;
 
 use super::source::{has_something_to_rank, wide};
 use super::*;
-use crate::experiment::{Experiment, Fit, FitOptions, Split, fit};
+use crate::experiment::{Experiment, Fit, FitOptions, Split, fit, fit_normalizer};
 
 /// The number of generated queries for training, validation and test.
 const QUERIES: [usize; 3] = [80, 40, 160];
@@ -74,12 +74,9 @@ impl Material {
     /// Returns the first `count` queries in `data` as input of linear ranking functions. They are normalized with the
     /// normalizer of the training queries, and missing values are filled if the configuration has them indicated.
     pub(super) fn linear(&self, data: &RankingDataset, count: usize) -> Result<Linear> {
-        let (mut data, train, kind) = (data.clone(), &self.split.train, self.config.normalizer);
-        let normalizer = match self.config.data.read.missing {
-            Missing::Indicator => Normalizer::fit_with_indicators(train, kind)?,
-            _ => Normalizer::fit(train, kind),
-        };
-        normalizer.apply(&mut data)?;
+        let (mut data, config) = (data.clone(), &self.config);
+        let indicated = config.data.read.missing == Missing::Indicator;
+        fit_normalizer(&self.split.train, config.normalizer, indicated)?.apply(&mut data)?;
         Ok(Linear::new(&data, count))
     }
 }

@@ -134,12 +134,15 @@ impl Bounded {
         let Some(bound) = bound else { return };
         self.bounds.push(bound);
         let [above, below, close, vacuous] = &mut self.counts;
-        let compared = match () {
-            // An error that is not a number is not within its bound.
-            () if error.is_nan() || error > bound + ROUNDING => above,
-            () if bound >= most - ROUNDING => vacuous,
-            () if error < bound - ROUNDING => below,
-            () => close,
+        // An error that is not a number is not within its bound.
+        let compared = if error.is_nan() || error > bound + ROUNDING {
+            above
+        } else if bound >= most - ROUNDING {
+            vacuous
+        } else if error < bound - ROUNDING {
+            below
+        } else {
+            close
         };
         *compared += 1;
         if bound < most - ROUNDING {

@@ -23,7 +23,7 @@ pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Dis
 /// The maximum number of constant features that a warning lists.
 const MOST_NAMED: usize = 20;
 
-/// What a learner that fits all weights together expects in place of batch norm.
+/// The expectation of learners that do not collect the statistics of batch norm.
 pub(crate) const NO_STATISTICS: &str = "another: only `gradient` and `ada_rank` collect the statistics of batch norm";
 
 /// Rejects batch norm. `expected` says what is possible instead.

@@ -2,8 +2,8 @@
 //! the learner. They are followed by an `ensemble` element with weighted `tree` elements.
 //!
 //! A split compares values in single precision and sends a document left if `x <= threshold`. A missing value counts
-//! as 0. RankLib rounds the score to single precision after each tree. RankLib numbers features from 1, just like the data.
-//! RankLib's file does not state the number of features, so features with higher numbers than any split uses are
+//! as 0. RankLib rounds the score to single precision after each tree. RankLib numbers features from 1, just like the
+//! data. RankLib's file does not state the number of features, so features with higher numbers than any split uses are
 //! ignored.
 
 use std::fmt::Display;

@@ -158,8 +158,8 @@ impl CompareArgs {
         Ok(())
     }
 
-    /// Returns all combinations of a device and a precision, each once. Instructions and a precision that
-    /// a device does not name are taken from the configuration.
+    /// Returns all combinations of a device and a precision, each once. Instructions and a precision that a device does
+    /// not name are taken from the configuration.
     fn settings(&self, config: &ExperimentConfig) -> Result<Vec<DeviceSetting>> {
         let own_precision = config.learner.get("precision").and_then(Value::as_str).and_then(precision);
         let of = |name: &String| match precision(name) {
@@ -361,8 +361,8 @@ impl TrialArgs {
                 let split = config.data.split(config.seed)?;
                 let start = config.start_ranker(None, &device)?;
                 let started = start.map(|ranker| hexadecimal(&Sha256::digest(ranker.to_bytes())));
-                let of_data = Sets::from_split(&split).hashes().into_iter().chain(split.train.feature_names);
-                Ok::<_, Failure>(of_data.chain(started).collect::<Vec<_>>().join("\n"))
+                let of_data = Sets::from_split(&split).identity(&split.train.feature_names);
+                Ok::<_, Failure>(of_data.into_iter().chain(started).collect::<Vec<_>>().join("\n"))
             }
             (_, true) => Ok(serde_json::to_string(&StepCost::measure(&document, &device)?)?),
             _ => Ok(serde_json::to_string(&Trial::run(&config, &device, begun, self.target)?)?),

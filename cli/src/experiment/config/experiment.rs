@@ -664,7 +664,7 @@ mod tests {
             (&["learner={kind=\"boosted_trees\", steps=\"line_search\"}"], &paper),
             (&["learner={kind=\"boosted_trees\", anneal={kind=\"linear\", from=1.0, to=0.1}}"], &paper),
             (&["learner={kind=\"smooth_rank\"}"], &paper),
-            // In spreads where the unit is named alone.
+            // A unit without a temperature takes the default of that unit.
             (&["learner={kind=\"smooth_rank\"}", "loss.temperature_unit=spread"], &default),
             (&["learner={kind=\"boosted_trees\", steps=\"line_search\"}", "loss.temperature_unit=spread"], &default),
         ] {

@@ -251,7 +251,7 @@ impl<'a> PlannedFits<'a> {
 
     /// Returns the fold, the hashes of the data and the names of the features of each split.
     pub fn data(&self) -> Vec<String> {
-        let of = |of: &SplitContents| [vec![of.fold.to_string()], of.data.hashes(), of.feature_names.clone()].concat();
+        let of = |of: &SplitContents| [vec![of.fold.to_string()], of.data.identity(&of.feature_names)].concat();
         self.contents.iter().flat_map(of).collect()
     }
 
