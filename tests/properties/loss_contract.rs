@@ -16,7 +16,7 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
 
-use crate::devices::{Present, devices};
+use crate::devices::{Path, Present, devices};
 
 /// One query: scores and labels.
 pub(crate) type Query = (Vec<f64>, Vec<f64>);
@@ -262,7 +262,9 @@ fn padding_never_matters() {
         for (q, (scores, _)) in queries.iter().enumerate() {
             assert!(clean.gradients[q][scores.len()..].iter().all(|g| *g == 0.0), "{name}: gradient at padding");
         }
-        assert_close(name, &of(longest(&queries), 0.0), &clean, &queries, 1e-6);
+        // Other widths are other shapes, which a GPU may sum in another order.
+        let tolerance = if present.path == Path::Gpu { 2e-5 } else { 1e-6 };
+        assert_close(name, &of(longest(&queries), 0.0), &clean, &queries, tolerance);
     });
 }
 
