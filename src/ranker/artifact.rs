@@ -43,7 +43,7 @@ pub struct Contributions {
     pub expected: f64,
 }
 
-/// The part of a ranker's file beside its model, as [`Ranker::saved`] writes it.
+/// The fields of a ranker's file other than its model, as [`Ranker::saved`] writes them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {
