@@ -34,7 +34,7 @@ pub(crate) fn most_decompressed(size: u64, most_ratio: u64, most_bytes: u64) -> 
 pub struct Source {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
-    /// The text after the last line end of the last block.
+    /// The text that was read and is in no block yet: the line at the end of the last block, and lines put back.
     rest: Vec<u8>,
     /// The number of bytes of text read so far.
     bytes: u64,
@@ -90,6 +90,12 @@ impl Source {
             block.drain(..3);
         }
         Ok(())
+    }
+
+    /// Returns whole lines to the source: the next block begins with them.
+    pub fn put_back(&mut self, mut lines: Vec<u8>) {
+        lines.append(&mut self.rest);
+        self.rest = lines;
     }
 
     /// Rejects lines of a block that are longer than the options allow. [`next_block`](Self::next_block) checks the

@@ -112,7 +112,7 @@ fn quoting(separator: u8) -> impl FnMut(u8) -> bool {
 }
 
 /// Replaces the contents of `block` with the next whole rows, or leaves it empty at the end of the input. A row ends at
-/// a line end outside quotes.
+/// a line end outside quotes. The source keeps the text behind the last of these rows for the next call.
 fn next_rows(source: &mut Source, block: &mut Vec<u8>, separator: u8, options: &ReadOptions) -> Result<(), DataError> {
     source.next_block(block)?;
     source.check_lines(block)?;
@@ -120,20 +120,30 @@ fn next_rows(source: &mut Source, block: &mut Vec<u8>, separator: u8, options: &
         return Ok(());
     }
     let (mut more, mut is_quoted, most) = (Vec::new(), quoting(separator), options.max_line_bytes);
-    let mut is_open = block.iter().fold(false, |_, &byte| is_quoted(byte));
-    while is_open {
-        source.next_block(&mut more)?;
-        if more.is_empty() {
-            break;
+    let mut searched = 0;
+    loop {
+        let mut end = 0;
+        for (place, &byte) in block.iter().enumerate().skip(searched) {
+            if !is_quoted(byte) && byte == b'\n' {
+                end = place + 1;
+            }
         }
-        is_open = more.iter().fold(true, |_, &byte| is_quoted(byte));
-        block.append(&mut more);
-        if block.len() > most.max(2 * BLOCK) {
-            let found = format!("a quote that does not end within {} bytes", block.len());
+        if end > 0 {
+            source.put_back(block.split_off(end));
+            return Ok(());
+        }
+        searched = block.len();
+        if searched > most.max(2 * BLOCK) {
+            let found = format!("a quote that does not end within {searched} bytes");
             return Err(DataError::limit(source.path(), found, format!("{most} bytes"), "max_line_bytes"));
         }
+        source.next_block(&mut more)?;
+        if more.is_empty() {
+            // The decoder names the row of the quote without an end.
+            return Ok(());
+        }
+        block.append(&mut more);
     }
-    Ok(())
 }
 
 /// Removes the first row from a block and returns the names of the columns that it holds.

@@ -136,6 +136,24 @@ fn rows_of_many_blocks_and_quoted_line_ends_are_read_in_order() {
     assert_eq!(data.document_ids[119_999], "two\nlines, 119999");
 }
 
+/// The first three blocks of the file end within quotes.
+#[test]
+fn blocks_in_which_most_line_ends_are_quoted_end_where_a_row_does() {
+    let note = "x\n".repeat(50_000);
+    let table = |rows: usize, note: &str| {
+        let row = |row: usize| format!("q{row},{},\"{note}\",{row}\n", row % 2);
+        format!("query,label,note,value\n{}", (0..rows).map(row).collect::<String>())
+    };
+    let options =
+        ReadOptions { max_line_bytes: 1000, ..named(Columns { id: Some("note".into()), ..Columns::default() }) };
+    let data = read_named("large.csv", table(80, &note).as_bytes(), &options).unwrap();
+    assert!(data.features.to_slice().iter().copied().eq((0..80).map(|row| row as f32)));
+    assert!(data.document_ids.iter().all(|id| *id == note) && data.query_ids[79] == "q79");
+    let long = table(2, &note.repeat(70));
+    let refused = read_named("long.csv", long.as_bytes(), &options).unwrap_err().to_string();
+    assert!(refused.contains("a quote that does not end within") && refused.contains("max_line_bytes"), "{refused}");
+}
+
 /// As for the crate `csv`, a quote that is not the first character of a field is a character like others.
 #[test]
 fn a_quote_within_a_field_opens_nothing() {
