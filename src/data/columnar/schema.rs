@@ -306,8 +306,8 @@ impl Table<'_> {
     #[allow(clippy::type_complexity)]
     fn features(&self, taken: &[Option<usize>]) -> Result<(Features, Option<usize>, Option<Vec<String>>), DataError> {
         let fields = self.schema.fields();
-        let lists = |column: &usize| fields[*column].name() == FEATURES && item(fields[*column].data_type()).is_some();
-        if let Some(column) = (0..fields.len()).find(lists) {
+        let lists = |column: &usize| self.name(*column) == FEATURES && item(fields[*column].data_type()).is_some();
+        if let Some(column) = (0..fields.len()).find(lists).filter(|_| !self.is_dropped(FEATURES)) {
             let data_type = fields[column].data_type();
             if !item(data_type).is_some_and(is_number) {
                 return Err(self.of_type(column, "lists of numbers"));

@@ -57,6 +57,15 @@ fn two_columns_of_one_name_are_refused_in_every_format() {
 }
 
 #[test]
+fn a_column_of_lists_that_is_dropped_has_no_features() {
+    let bytes = with(vec![("price", floats([1.0, 2.0, 3.0])), ("match", floats([4.0, 5.0, 6.0]))]);
+    let columns = Columns { drop: vec!["features".to_owned()], ..Columns::default() };
+    let data = read_bytes(&bytes, &ReadOptions { columns, ..ReadOptions::default() }).unwrap();
+    assert_eq!(data.feature_names, ["price", "match"]);
+    assert_eq!(data.features.to_slice(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+}
+
+#[test]
 fn the_names_of_tables_stay_with_a_set_that_also_has_text() {
     let text = ("c.txt", &b"1 qid:7 1:0.75 2:0.25\n0 qid:7 1:0.5\n"[..]);
     let table = ("a.csv", &b"query,label,a,b\n1,1,0.5,0\n1,0,1,0.25\n"[..]);
