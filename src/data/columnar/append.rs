@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, LargeStringArray, RecordBatch};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{ArrowError, Schema};
 
@@ -48,11 +48,14 @@ pub(super) struct Appender<'a, 'b> {
     rows: usize,
     /// Returns the identifier of a query for its text in the file, or `None` if the text is not an identifier.
     pub query_of: fn(&str) -> Option<&str>,
+    /// Whether words such as `NA` stand for missing values, as in a CSV file.
+    pub has_missing_words: bool,
 }
 
 impl<'a, 'b> Appender<'a, 'b> {
     pub fn new(assembly: &'a mut Assembly<'b>, path: &'a Path, layout: Layout, most_cells: usize) -> Self {
-        Self { assembly, path, layout, most_cells, stored: None, rows: 0, query_of: |text| Some(text) }
+        let (stored, rows, has_missing_words) = (None, 0, false);
+        Self { assembly, path, layout, most_cells, stored, rows, query_of: |text| Some(text), has_missing_words }
     }
 
     /// Prepares to leave features in their file instead of copying them into memory. Features can stay in the file only
@@ -280,11 +283,7 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// Appends the positions of documents, which are text or whole numbers.
     fn append_positions(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         let Some(column) = self.layout.position else { return Ok(()) };
-        let positions = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
-        let is_none = |row: &usize| !positions.is_valid(*row) || positions.value(*row).is_empty();
-        if let Some(row) = (0..positions.len()).find(is_none) {
-            return Err(self.cell(batch, column, row, "the position of a document (text or a whole number)"));
-        }
+        let positions = self.words(batch, column, "the position of a document (text or a whole number)")?;
         self.assembly.dataset.positions.extend(positions.iter().flatten());
         Ok(())
     }
@@ -294,11 +293,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         let (Some(key), Some(column)) = (self.assembly.like.key, self.layout.key) else { return Ok(()) };
         match key {
             KeyColumn::Group(_) => {
-                let groups = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
+                let groups = self.words(batch, column, "the group of a query")?;
                 for row in 0..groups.len() {
-                    if groups.is_null(row) || groups.value(row).is_empty() {
-                        return Err(self.cell(batch, column, row, "the group of a query"));
-                    }
                     let run = self.run(row);
                     let same = one_of_run(&mut self.assembly.groups, run, groups.value(row));
                     same.map_err(|expected| self.cell(batch, column, row, &expected))?;
@@ -323,6 +319,17 @@ impl<'a, 'b> Appender<'a, 'b> {
             }
         }
         Ok(())
+    }
+
+    /// Returns a column of text without empty cells, and without words that stand for a missing value.
+    fn words(&self, batch: &RecordBatch, column: usize, expected: &str) -> Result<LargeStringArray, DataError> {
+        let texts = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
+        let is_absent = |text: &str| text.is_empty() || (self.has_missing_words && is_missing(text));
+        let absent = texts.iter().enumerate().find(|(_, text)| text.is_none_or(is_absent));
+        let Some((row, text)) = absent else { return Ok(texts) };
+        let is_word = text.is_some_and(|text| !text.is_empty());
+        let why = if is_word { "; this word stands for a missing value" } else { "" };
+        Err(self.cell(batch, column, row, &format!("{expected}{why}")))
     }
 
     /// Returns a column of finite numbers, each at least 0.

@@ -46,6 +46,7 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
     let mut appender = Appender::new(assembly, path, layout, most);
     if !are_exact {
         appender.query_of = query_of;
+        appender.has_missing_words = true;
     }
     appender.check_columns()?;
     let columns = appender.layout.project();

@@ -119,6 +119,39 @@ fn a_word_for_a_missing_value_is_no_query() {
 }
 
 #[test]
+fn a_word_for_a_missing_value_is_no_group_and_no_position_of_csv() {
+    let text = |word: &str| format!("label,query,of,f\n1,1,a,2\n1,1,a,3\n0,2,{word},4\n");
+    let group = KeyColumn::Group("of".to_owned());
+    let by_group = (ReadOptions::default(), Like { key: Some(&group), ..Like::default() });
+    let columns = Columns { position: Some("of".to_owned()), ..Columns::default() };
+    let by_position = (ReadOptions { columns, positions: true, ..ReadOptions::default() }, Like::default());
+    let read = |bytes: &[u8], (options, like): &(ReadOptions, Like)| {
+        let (_folder, paths) = files(&[("data", bytes)]);
+        read_like(paths.iter().map(Input::from_path), options, like).map(|read| read.data)
+    };
+    let expected =
+        [(&by_group, "the group of a query"), (&by_position, "the position of a document (text or a whole number)")];
+    for (by, expected) in expected {
+        for word in ["NA", "null", "None", " "] {
+            let found = read(text(word).as_bytes(), by).unwrap_err().to_string();
+            let expected = format!("expected {expected}; this word stands for a missing value");
+            assert!(found.contains("row 3, column `of`: found ") && found.ends_with(&expected), "{found}");
+        }
+        let empty = read(text("").as_bytes(), by).unwrap_err().to_string();
+        assert!(empty.ends_with(&format!("found null, expected {expected}")), "{empty}");
+        assert_eq!(read(text("b").as_bytes(), by).unwrap().documents(), 3);
+        // A table that can hold nulls may hold these words.
+        let batch = RecordBatch::try_from_iter([
+            ("label", floats([1.0, 1.0, 0.0])),
+            ("query", queries()),
+            ("of", Arc::new(StringArray::from(vec!["a", "a", "NA"])) as ArrayRef),
+            ("f", floats([2.0, 3.0, 4.0])),
+        ]);
+        assert!(read(&file_of(&[batch.unwrap()], Format::Arrow, None), by).is_ok());
+    }
+}
+
+#[test]
 fn messages_about_long_fields_are_short() {
     let digits = "7".repeat(100_000);
     for (row, part) in [
