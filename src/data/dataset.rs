@@ -12,8 +12,9 @@ use super::positions::Positions;
 use super::shards::{Parts, Shards};
 use crate::distributed::ProcessGroup;
 use crate::measure::Rankings;
+use crate::memory::product;
 use crate::refusal::Refusal;
-use crate::text::{counted, hexadecimal};
+use crate::text::{counted, hexadecimal, in_quotes};
 
 /// A dataset of documents grouped by query.
 ///
@@ -298,6 +299,41 @@ impl RankingDataset {
         out
     }
 
+    /// Returns a copy whose features are the features at the given places, in this order. A feature at a place beyond
+    /// the last feature is 0. The copy has no names of features.
+    ///
+    /// # Errors
+    /// Returns [`Refusal`] if memory is lacking, because a ranker's file may state any number of features.
+    pub(crate) fn with_columns(&self, places: &[usize]) -> Result<Self, Refusal> {
+        let (documents, count) = (self.documents(), places.len());
+        let what = format!("a table of {} of {}", counted(documents, "document"), counted(count, "feature"));
+        let advice = "score fewer documents at a time";
+        Refusal::ask_memory("data", what, product([documents, count, size_of::<f32>()]), advice)?;
+        let mut features = vec![0.0; documents * count];
+        if self.feature_count > 0 && count > 0 {
+            let rows = self.features.to_slice().chunks_exact(self.feature_count);
+            for (to, from) in features.chunks_exact_mut(count).zip(rows) {
+                for (to, value) in to.iter_mut().zip(places.iter().map(|place| from.get(*place))) {
+                    *to = value.copied().unwrap_or_default();
+                }
+            }
+        }
+        Ok(Self {
+            features: features.into(),
+            feature_count: count,
+            labels: self.labels.clone(),
+            offsets: self.offsets.clone(),
+            query_ids: self.query_ids.clone(),
+            document_ids: self.document_ids.clone(),
+            query_weights: self.query_weights.clone(),
+            document_weights: self.document_weights.clone(),
+            teacher: self.teacher.clone(),
+            positions: self.positions.clone(),
+            feature_names: Vec::new(),
+            read_order: self.read_order.clone(),
+        })
+    }
+
     /// Appends queries of another dataset. Their features are appended to `features`.
     fn append(&mut self, features: &mut Vec<f32>, from: &RankingDataset, queries: Range<usize>) {
         if queries.is_empty() {
@@ -362,15 +398,15 @@ impl RankingDataset {
     /// Joins the queries of several datasets, in order.
     ///
     /// # Errors
-    /// Returns [`DataError::Inconsistent`] if the numbers of features differ, a query identifier occurs twice, or only
-    /// some of the datasets have positions.
+    /// Returns [`DataError::Inconsistent`] if the numbers or the names of features differ, a query identifier occurs
+    /// twice, or only some of the datasets have positions. Datasets without names of features may join others.
     pub fn concat(parts: &[&RankingDataset]) -> Result<RankingDataset, DataError> {
         let mut out = RankingDataset { offsets: vec![0], ..RankingDataset::default() };
         let mut features = Vec::with_capacity(parts.iter().map(|part| part.features.len()).sum());
         out.feature_count = parts.first().map_or(0, |part| part.feature_count);
-        let names = parts.first().map(|part| &part.feature_names);
-        let names = names.filter(|names| parts.iter().all(|part| part.feature_names == **names));
-        out.feature_names = names.cloned().unwrap_or_default();
+        let known = parts.iter().map(|part| &part.feature_names).find(|names| !names.is_empty());
+        let has_names = parts.iter().all(|part| !part.feature_names.is_empty());
+        out.feature_names = known.filter(|_| has_names).cloned().unwrap_or_default();
         let mut seen = HashSet::new();
         let some = |has: fn(&RankingDataset) -> bool| parts.iter().any(|part| has(part));
         let has_ids = some(|part| !part.document_ids.is_empty());
@@ -381,6 +417,11 @@ impl RankingDataset {
         for part in parts {
             if part.feature_count != out.feature_count {
                 return Err(inconsistent("number of features of a part", part.feature_count, out.feature_count));
+            }
+            let mut names = part.feature_names.iter().zip(known.into_iter().flatten());
+            if let Some((found, known)) = names.find(|(found, known)| found != known) {
+                let expected = format!("{}, as another part has", in_quotes(known));
+                return Err(inconsistent("name of a feature of a part", in_quotes(found), expected));
             }
             if has_positions && part.positions.is_empty() && part.documents() > 0 {
                 return Err(inconsistent("positions of a part", "none", "positions in all parts, or in none"));
@@ -483,5 +524,24 @@ pub fn own_hash(data: &RankingDataset) -> String {
     match data.features.readers().count() {
         1 => data.data_hash(),
         _ => data.hash_with(|_| ()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datasets_with_other_names_of_features_are_not_joined() {
+        let of = |query: &str, names: &[&str]| {
+            let data = RankingDataset::builder().features(vec![1.0, 2.0], 2).labels(vec![1.0]).query_sizes(&[1]);
+            data.query_ids([query]).feature_names(names.iter().copied()).build().unwrap()
+        };
+        let (plain, named) = (of("1", &[]), of("2", &["a", "b"]));
+        let joined = RankingDataset::concat(&[&named, &of("3", &["a", "b"])]).unwrap();
+        assert_eq!(joined.feature_names, ["a", "b"]);
+        assert!(RankingDataset::concat(&[&plain, &named]).unwrap().feature_names.is_empty());
+        let message = RankingDataset::concat(&[&plain, &named, &of("3", &["b", "a"])]).unwrap_err().to_string();
+        assert_eq!(message, "dataset: name of a feature of a part is `b`, expected `a`, as another part has");
     }
 }

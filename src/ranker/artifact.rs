@@ -1,7 +1,7 @@
 //! `Ranker` is a trained model, together with its normalizer and a record of its training (`Metadata`).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use burn::tensor::Device;
@@ -14,12 +14,11 @@ use super::parts::Parts;
 use super::tree_shap::TreeShap;
 use crate::atomic_file;
 use crate::data::options::{Missing, NUMBERED, ReadOptions, letters, numbered};
-use crate::data::{Columns, Normalizer, RankingDataset, missing_name};
+use crate::data::{Columns, DataError, Normalizer, RankingDataset, missing_name};
 use crate::json::{Value, json};
 use crate::measure::Convention;
-use crate::memory::product;
 use crate::refusal::Refusal;
-use crate::text::counted;
+use crate::text::{first_of, in_quotes};
 
 /// A trained ranker, which holds a normalizer, a model and metadata.
 ///
@@ -139,12 +138,14 @@ impl Ranker {
     /// Returns one score per document, in the order of the data. The data must be raw, because the ranker itself
     /// normalizes them. Large data are normalized and scored in blocks of queries.
     ///
-    /// If the data have fewer features than the model, the missing features count as 0. SVMlight files leave out zeros,
-    /// even at the end of a line, so a missing feature is not an error.
+    /// If both the ranker and the data have names of features, features are found by name; otherwise by place. If the
+    /// data have fewer features than the model, the missing features count as 0. SVMlight files leave out zeros, even
+    /// at the end of a line, so a missing feature is not an error, unless the others have names.
     ///
     /// # Errors
     /// Returns [`RankerError::Features`] if the data have a feature beyond the model's. Rankers imported from RankLib
     /// ignore surplus features instead, since RankLib's files do not state the number of features. Returns
+    /// [`RankerError::Data`] if the names of the data lack a name that the ranker knows. Returns
     /// [`RankerError::Missing`] for a missing value that the ranker does not [accept](Self::takes_missing).
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
         data.check_values()?;
@@ -200,9 +201,36 @@ impl Ranker {
             return Err(RankerError::Missing { query: query.to_owned(), document: document + 1, feature: feature + 1 });
         }
         self.model.ask_memory(&data).map_err(RankerError::Memory)?;
-        let mut normalized = if found == expected { data.into_owned() } else { resized(&data, expected)? };
+        let mut normalized = match self.places(&data)? {
+            None => data.into_owned(),
+            Some(places) => data.with_columns(&places).map_err(RankerError::Memory)?,
+        };
         self.normalizer.apply(&mut normalized)?;
         Ok(normalized)
+    }
+
+    /// Returns the place in the data of each feature of the ranker; `None` if the data have just these features, in
+    /// this order. Features are found by name if the data have all names. Names that are only numbers, and names that
+    /// another system may have changed, need not be in the data.
+    fn places(&self, data: &RankingDataset) -> Result<Option<Vec<usize>>, RankerError> {
+        let (names, is_imported) = (&data.feature_names, self.metadata.is_imported());
+        let in_order = || (data.feature_count != self.features()).then(|| (0..self.features()).collect());
+        if has_features(self, names) {
+            return Ok(in_order());
+        }
+        let known = names_in_tables(self);
+        let key = |name: &String| if is_imported { letters(name) } else { name.clone() };
+        let places: HashMap<String, usize> = names.iter().map(key).zip(0..).collect();
+        let place = |name: &String| places.get(&key(name)).copied().filter(|_| places.len() == names.len());
+        match known.iter().find(|name| place(name).is_none()) {
+            None => Ok(Some(known.iter().filter_map(place).collect())),
+            Some(_) if is_imported || known == numbered(known.len()) => Ok(in_order()),
+            Some(lacking) => {
+                let expected = format!("{} too, as the ranker has, or data without names", in_quotes(lacking));
+                let found = first_of(names.iter().map(String::as_str));
+                Err(DataError::from(Refusal::new("feature_names", found, expected)).into())
+            }
+        }
     }
 
     /// Returns the bytes of the ranker's file; equal rankers give equal bytes.
@@ -259,42 +287,6 @@ impl Ranker {
 /// The maximum number of feature values normalized and scored in one block (64 MiB).
 const BLOCK: usize = 1 << 24;
 
-/// Returns the data with exactly `features` features, by adding zeros or dropping surplus features.
-///
-/// # Errors
-/// [`RankerError::Memory`]: a file may state any number of features.
-fn resized(data: &RankingDataset, features: usize) -> Result<RankingDataset, RankerError> {
-    let documents = data.documents();
-    let what = format!("a table of {} of {}", counted(documents, "document"), counted(features, "feature"));
-    let advice = "score fewer documents at a time";
-    Refusal::ask_memory("data", what, product([documents, features, size_of::<f32>()]), advice)
-        .map_err(RankerError::Memory)?;
-    let mut resized = vec![0.0; documents * features];
-    if data.feature_count > 0 && features > 0 {
-        for (to, from) in
-            resized.chunks_exact_mut(features).zip(data.features.to_slice().chunks_exact(data.feature_count))
-        {
-            let kept = from.len().min(features);
-            to[..kept].copy_from_slice(&from[..kept]);
-        }
-    }
-    Ok(RankingDataset {
-        features: resized.into(),
-        feature_count: features,
-        labels: data.labels.clone(),
-        offsets: data.offsets.clone(),
-        query_ids: data.query_ids.clone(),
-        document_ids: data.document_ids.clone(),
-        query_weights: data.query_weights.clone(),
-        document_weights: data.document_weights.clone(),
-        teacher: data.teacher.clone(),
-        positions: data.positions.clone(),
-        // Added features have no known names.
-        feature_names: Vec::new(),
-        read_order: data.read_order.clone(),
-    })
-}
-
 /// Returns the names by which a table has the features of a ranker. Features that have only numbers are called
 /// `feature_1`, `feature_2` and so on. The result is empty if a ranker of another system only has names that its
 /// system gives to the columns of a matrix.
@@ -313,8 +305,8 @@ pub fn names_in_tables(ranker: &Ranker) -> Vec<String> {
 /// Returns whether data with features of these names have the features of a ranker in its order, as far as both know
 /// names. Other systems may have changed characters of the ranker's names.
 pub fn has_features(ranker: &Ranker, names: &[String]) -> bool {
-    let known = names_in_tables(ranker);
-    if known.is_empty() || names.is_empty() || known.iter().any(String::is_empty) {
+    let known = if names.is_empty() { Vec::new() } else { names_in_tables(ranker) };
+    if known.is_empty() || known.iter().any(String::is_empty) {
         return true;
     }
     let (is_imported, is_named) = (ranker.metadata.is_imported(), ranker.metadata.feature_names.is_some());

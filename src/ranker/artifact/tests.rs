@@ -97,6 +97,41 @@ fn data_with_unknown_features_are_refused() {
 }
 
 #[test]
+fn features_are_found_by_the_names_that_ranker_and_data_have() {
+    let device = Device::flex();
+    let turned = RankingDataset {
+        features: data().features.to_slice().chunks(5).flat_map(|row| row.iter().rev().copied()).collect(),
+        ..data()
+    };
+    let scores = |ranker: &Ranker, names: &[&str], data: &RankingDataset| {
+        let feature_names = names.iter().map(|name| name.to_string()).collect();
+        ranker.predict(&RankingDataset { feature_names, ..data.clone() }, &device)
+    };
+    let ranker = ranker(models().remove(0));
+    let expected = ranker.predict(&data(), &device).unwrap();
+    assert_eq!(scores(&ranker, &["f1", "f2", "f3", "f4", "f5"], &data()).unwrap(), expected);
+    assert_eq!(scores(&ranker, &["f5", "f4", "f3", "f2", "f1"], &turned).unwrap(), expected);
+    let message = "feature_names = `f1`, `f2`, `f3`, `f4`, `other`: expected `f5` too, as the ranker has, or data \
+                   without names";
+    assert_eq!(scores(&ranker, &["f1", "f2", "f3", "f4", "other"], &data()).unwrap_err().to_string(), message);
+    // What only one of them knows is found by its place.
+    assert_ne!(scores(&ranker, &[], &turned).unwrap(), expected);
+    let of = |feature_names: Option<Vec<String>>, config: Value| {
+        let metadata = Metadata { feature_names, config, ..Metadata::default() };
+        ranker.clone().with_metadata(metadata).unwrap()
+    };
+    let changed = ["a_1", "a_2", "a_3", "a_4", "a_5"].map(String::from).to_vec();
+    let (numbers, imported) = (of(None, json!({})), of(Some(changed), json!({ "import": {} })));
+    let numbered = of(Some(numbered(5)), json!({}));
+    for ranker in [&numbers, &numbered, &imported] {
+        assert_eq!(scores(ranker, &["1", "2", "3", "4", "5"], &data()).unwrap(), expected);
+    }
+    let names = ["feature_5", "feature_4", "feature_3", "feature_2", "feature_1"];
+    assert_eq!(scores(&numbers, &names, &turned).unwrap(), expected);
+    assert_eq!(scores(&imported, &["a 5", "a 4", "a 3", "a 2", "a 1"], &turned).unwrap(), expected);
+}
+
+#[test]
 fn missing_values_are_scored_by_trees_and_refused_by_others() {
     let mut missing = data();
     missing.features.to_mut_slice()[2] = f32::NAN;
