@@ -6,6 +6,9 @@ use crate::parallel;
 /// The approximate number of documents in the sample.
 const DOCUMENTS: usize = 100_000;
 
+/// The number of queries whose counts are in memory at a time.
+const QUERIES: usize = 256;
+
 /// Counts of the document pairs within a query that have different labels, summed over queries.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pairs {
@@ -49,21 +52,46 @@ impl Pairs {
         order.clear();
         order.extend(values.zip(levels.iter().copied()).filter(|(value, _)| !value.is_nan()));
         order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let mut below = vec![0u64; levels.iter().max().map_or(0, |most| most + 1)];
-        let mut pairs = Self::default();
+        let mut lower = Counts(vec![0; levels.iter().max().map_or(0, |most| most + 1)]);
+        let (mut pairs, mut before) = (Self::default(), 0u64);
         for tied in order.chunk_by(|a, b| a.0 == b.0) {
             for (_, level) in tied {
-                pairs.alike += below[..*level].iter().sum::<u64>();
-                pairs.reversed += below[level + 1..].iter().sum::<u64>();
+                pairs.alike += lower.below(*level);
+                pairs.reversed += before - lower.below(level + 1);
             }
-            tied.iter().for_each(|(_, level)| below[*level] += 1);
+            tied.iter().for_each(|(_, level)| lower.add(*level));
+            before += tied.len() as u64;
         }
         // The pairs include documents without a value.
-        let mut counts = vec![0u64; below.len()];
+        let mut counts = vec![0u64; lower.0.len()];
         levels.iter().for_each(|level| counts[*level] += 1);
         let (sum, squares) = counts.iter().fold((0, 0), |(sum, squares), count| (sum + count, squares + count * count));
         pairs.all = (sum * sum - squares) / 2;
         pairs
+    }
+}
+
+/// The number of documents of each level, as a Fenwick tree: documents are added and counted in logarithmic time.
+struct Counts(Vec<u64>);
+
+impl Counts {
+    /// Adds a document of a level.
+    fn add(&mut self, level: usize) {
+        let mut end = level + 1;
+        while let Some(count) = self.0.get_mut(end - 1) {
+            *count += 1;
+            end += end & end.wrapping_neg();
+        }
+    }
+
+    /// Returns the number of documents below a level.
+    fn below(&self, level: usize) -> u64 {
+        let (mut sum, mut end) = (0, level);
+        while end > 0 {
+            sum += self.0[end - 1];
+            end &= end - 1;
+        }
+        sum
     }
 }
 
@@ -85,8 +113,10 @@ pub(super) fn pairs(data: &RankingDataset) -> (Vec<Pairs>, Pairs) {
         features
     };
     let mut sums = vec![Pairs::default(); width + 1];
-    for of_query in parallel::map(&queries, of_query) {
-        sums.iter_mut().zip(of_query).for_each(|(sum, more)| *sum = sum.add(more));
+    for part in queries.chunks(QUERIES) {
+        for of_query in parallel::map(part, of_query) {
+            sums.iter_mut().zip(of_query).for_each(|(sum, more)| *sum = sum.add(more));
+        }
     }
     let places = sums.pop().unwrap_or_default();
     (sums, places)
@@ -125,5 +155,29 @@ mod tests {
         }
         let found = Pairs::of_query(values.into_iter(), &levels(&labels), &mut Vec::new());
         assert_eq!((found.all, found.alike, found.reversed), (all, alike, reversed));
+    }
+
+    /// Work that grows with documents times labels would take minutes.
+    #[test]
+    fn a_long_list_of_different_labels_is_counted_in_n_log_n() {
+        let count = 300_000u64;
+        let labels: Vec<f32> = (0..count).map(|document| document as f32).collect();
+        let of = |values: Vec<f32>| Pairs::of_query(values.into_iter(), &levels(&labels), &mut Vec::new());
+        let (pairs, last) = (count * (count - 1) / 2, count - 1);
+        let sorted = of(labels.clone());
+        assert_eq!((sorted.all, sorted.alike, sorted.reversed), (pairs, pairs, 0));
+        // The document of the highest label has the lowest value.
+        let moved = of((0..count).map(|document| ((document + 1) % count) as f32).collect());
+        assert_eq!((moved.all, moved.alike, moved.reversed), (pairs, pairs - last, last));
+    }
+
+    #[test]
+    fn the_counts_of_many_queries_are_summed() {
+        let queries = 2 * QUERIES + 7;
+        let labels: Vec<f32> = (0..2 * queries).map(|document| (document % 2) as f32).collect();
+        let data = RankingDataset::builder().features(labels.clone(), 1).labels(labels).query_sizes(&vec![2; queries]);
+        let (features, places) = pairs(&data.build().unwrap());
+        let queries = queries as u64;
+        assert_eq!((features[0].all, features[0].alike, places.reversed), (queries, queries, queries));
     }
 }
