@@ -28,8 +28,8 @@ pub(super) struct Assembly<'a> {
     pub columns: Option<usize>,
     /// The total size in bytes of the files read so far; the default limit on the number of cells grows with this size.
     pub bytes: u64,
-    /// The total size of the files still to be read, in bytes; inputs of unknown size count as 0.
-    pub expected_bytes: u64,
+    /// The size of each file in bytes; inputs of unknown size count as 0.
+    sizes: Vec<u64>,
     /// Whether the data read so far have a missing value.
     pub missing: bool,
     /// The values of a file that is the only input; they are not copied into `rows`.
@@ -117,15 +117,14 @@ pub(super) struct Again {
 
 impl<'a> Assembly<'a> {
     fn new(options: &'a ReadOptions, like: &'a Like<'a>, inputs: &[Input]) -> Self {
-        let files = inputs.iter().filter(|input| input.is_file());
-        let bytes = files.filter_map(|input| input.name().metadata().ok()).map(|about| about.len());
+        let about = |input: &Input| input.name().metadata().ok().filter(|_| input.is_file());
         Self {
             options,
             dataset: RankingDataset { offsets: vec![0], ..RankingDataset::default() },
             rows: Rows { absent: options.absent_value(), ..Rows::default() },
             columns: options.features,
             bytes: 0,
-            expected_bytes: bytes.fold(0, u64::saturating_add),
+            sizes: inputs.iter().map(|input| about(input).map_or(0, |about| about.len())).collect(),
             missing: options.absent_value().is_nan(),
             in_file: None,
             inputs: inputs.len(),
@@ -278,19 +277,25 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Makes room for `rows` rows of `count` features, which `bytes` bytes of text hold. Before the first rows, makes
-    /// room for the rows of all files, and assumes that a row takes about as many bytes in the rest of them.
+    /// Makes room for `rows` rows of `count` features, which `bytes` bytes of text hold. Before the first rows, asks
+    /// for the memory of the first file, and assumes that a row takes about as many bytes in the rest of it. Makes room
+    /// for the rows of all files if that much is free: other files may be of another kind.
     pub fn make_room(&mut self, rows: usize, bytes: usize, count: usize, have_ids: bool) -> Result<(), DataError> {
         let width = count.max(self.rows.count);
         if self.rows.rows == 0 {
-            let all = u128::from(self.expected_bytes) * rows as u128 / bytes.max(1) as u128;
-            let most = self.options.most_cells(self.expected_bytes) / width.max(1);
-            let [asked, wanted] = [all, all + all / 64]
-                .map(|expected| usize::try_from(expected).unwrap_or(usize::MAX).min(most).max(rows));
-            self.ask_memory(asked, width, self.bytes_of(asked, width, have_ids))?;
+            let all = self.sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size));
+            let most = self.options.most_cells(all) / width.max(1);
+            let rows_in = |size: u64| {
+                let expected = u128::from(size) * rows as u128 / bytes.max(1) as u128;
+                usize::try_from(expected).unwrap_or(usize::MAX).min(most).max(rows)
+            };
+            let ask = |rows: usize| self.ask_memory(rows, width, self.bytes_of(rows, width, have_ids));
+            let asked = rows_in(self.sizes.get(self.files.len() - 1).copied().unwrap_or_default());
+            ask(asked)?;
+            let wanted = Some(rows_in(all)).filter(|rows| ask(*rows).is_ok()).unwrap_or(asked);
             // A smaller matrix may still fit. Without such room, a growing matrix is copied, which takes twice its
             // memory during the copy.
-            let _ = self.rows.reserve(wanted, width);
+            let _ = self.rows.reserve(wanted.saturating_add(wanted / 64).min(most).max(rows), width);
         }
         self.ask_memory(self.dataset.documents() + rows, width, self.rows.grows_by(rows, count))
     }
@@ -432,4 +437,23 @@ fn fill_missing(dataset: &mut RankingDataset) {
 /// Replaces missing values with 0.
 pub(super) fn zero_missing(values: &mut [f32]) {
     values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    /// A file of 32 PiB stands for one that packs its rows in another way.
+    #[test]
+    fn a_small_file_asks_for_no_memory_by_the_size_of_the_next_file() {
+        let (options, like) = (ReadOptions::default(), Like::default());
+        let mut assembly = Assembly::new(&options, &like, &[]);
+        assembly.sizes = vec![32, 1 << 55];
+        assembly.begin_file(Path::new("small.txt"), false);
+        assembly.make_room(2, 32, 3, false).unwrap();
+        assembly.begin_file(Path::new("large.txt"), false);
+        let message = assembly.make_room(2, 32, 3, false).unwrap_err().to_string();
+        assert!(message.starts_with("large.txt: a matrix of ") && message.ends_with(ADVICE), "{message}");
+    }
 }
