@@ -156,6 +156,16 @@ fn what_is_written_is_read_back_bit_for_bit() {
 }
 
 #[test]
+fn a_table_without_documents_is_not_written() {
+    for format in FORMATS {
+        for none in [three().select(&[]), RankingDataset::builder().features(Vec::new(), 2).build().unwrap()] {
+            let refused = none.write_columnar(format, &mut Vec::new()).unwrap_err().to_string();
+            assert_eq!(refused, "dataset: number of documents is 0, expected at least 1 in a table", "{format}");
+        }
+    }
+}
+
+#[test]
 fn the_features_of_a_plain_arrow_file_stay_where_they_lie() {
     // Values of a dataset's own are copied by `clone`.
     let shares = |data: &RankingDataset| {

@@ -35,9 +35,9 @@ impl RankingDataset {
     /// An Arrow file has one batch, which uses the dataset's own memory. A Parquet file is compressed with Zstandard.
     ///
     /// # Errors
-    /// Returns [`DataError::Inconsistent`] if [`RankingDataset::check`] fails, if a list cannot hold that many
-    /// features, or if data for a Parquet file have no features. Returns [`DataError::Io`], with an empty path, if a
-    /// write fails.
+    /// Returns an error if [`RankingDataset::check`] does. Returns [`DataError::Inconsistent`] if there are no
+    /// documents, if a list cannot hold that many features, or if data for a Parquet file have no features. Returns
+    /// [`DataError::Io`], with an empty path, if a write fails.
     pub fn write_columnar(self, format: Format, output: &mut dyn Write) -> Result<(), DataError> {
         TableWriter::create(self, format, output)?.finish()
     }
@@ -113,6 +113,9 @@ impl<'a> TableWriter<'a> {
     /// Returns the same errors as [`RankingDataset::write_columnar`].
     pub fn create(data: RankingDataset, format: Format, output: &'a mut dyn Write) -> Result<Self, DataError> {
         data.check()?;
+        if data.documents() == 0 {
+            return Err(inconsistent("number of documents", 0, "at least 1 in a table"));
+        }
         if format == Format::Parquet && data.feature_count == 0 {
             return Err(inconsistent("number of features", 0, "at least 1 in a Parquet file"));
         }
