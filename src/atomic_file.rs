@@ -14,7 +14,7 @@ const PARTIAL: [&str; 2] = [".burn-rank-", ".partial"];
 ///
 /// If `path` is a link, the file that it points to is replaced or created. If `path` names something other than a
 /// regular file (a device, a pipe, `/dev/stdout`), `fill` writes to it directly. A rename would put a regular file in
-/// its place.
+/// its place. On Unix, the new file gets the permissions of the one that it replaces.
 ///
 /// # Errors
 /// Returns any error from `fill` or from the file system; an existing file is then unchanged.
@@ -144,8 +144,13 @@ impl Pending {
     /// Creates the temporary file that will later be renamed to `path`.
     pub fn create(path: &Path) -> io::Result<Self> {
         let temporary = temporary_name(path)?;
-        let file = BufWriter::new(File::options().write(true).create_new(true).open(&temporary)?);
-        Ok(Self { path: path.to_path_buf(), temporary, file })
+        let file = File::options().write(true).create_new(true).open(&temporary)?;
+        // On Windows, a file that may only be read can be neither replaced nor removed.
+        if let Some(there) = fs::symlink_metadata(path).ok().filter(|there| cfg!(unix) && there.is_file()) {
+            // Not every file system has permissions.
+            let _ = file.set_permissions(there.permissions());
+        }
+        Ok(Self { path: path.to_path_buf(), temporary, file: BufWriter::new(file) })
     }
 
     /// Writes the buffered bytes to the disk.
@@ -268,6 +273,29 @@ mod tests {
         write(&link, b"new").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(all(unix, feature = "learners"))]
+    #[test]
+    fn a_file_keeps_the_permissions_of_the_one_that_it_replaces() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let [path, link, new] = ["file", "link", "new"].map(|name| folder.path().join(name));
+        write(&path, b"old").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
+        for bits in [0o600, 0o640, 0o666, 0o400] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(bits)).unwrap();
+            write(&path, b"new").unwrap();
+            assert_eq!(mode(&path), bits);
+            write(&link, b"newer").unwrap();
+            assert_eq!(mode(&path), bits);
+        }
+        // A link that is itself replaced has no permissions of its own.
+        write(&new, b"new").unwrap();
+        replace(&link, b"new").unwrap();
+        assert_eq!(mode(&link), mode(&new));
     }
 
     #[cfg(all(unix, feature = "learners"))]
