@@ -190,8 +190,7 @@ impl DeviceComparison {
     }
 }
 
-/// Returns the first thing in which the fits of two devices differ and may not; `None` if they can be compared. A split
-/// of the data may depend on the seed, so fits are compared seed by seed.
+/// Returns the first thing in which the fits of two devices differ and may not; `None` if they can be compared.
 fn difference(first: &[Trial], second: &[Trial]) -> Option<&'static str> {
     if !first.iter().map(|trial| trial.seed).eq(second.iter().map(|trial| trial.seed)) {
         return Some("other seeds");

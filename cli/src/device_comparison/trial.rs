@@ -79,14 +79,21 @@ pub struct PeakBytes {
 }
 
 impl Trial {
-    /// Fits the configuration with its seed on the open device, and measures the fit. The process began at `begun`. If
-    /// a `target` is given, measures the time until the selection measure reaches this value.
+    /// Fits the configuration with its seed on the open device, and measures the fit. `data.split` divides the queries
+    /// by `split_seed`. The process began at `begun`. If a `target` is given, measures the time until the selection
+    /// measure reaches this value.
     ///
     /// # Errors
     /// Returns an error if the data cannot be read or the fit fails.
-    pub fn run(config: &Experiment, device: &Device, begun: Instant, target: Option<f64>) -> Result<Self> {
+    pub fn run(
+        config: &Experiment,
+        split_seed: u64,
+        device: &Device,
+        begun: Instant,
+        target: Option<f64>,
+    ) -> Result<Self> {
         let open = begun.elapsed().as_secs_f64();
-        let mut split = config.data.split(config.seed)?;
+        let mut split = config.data.split(split_seed)?;
         let data = split.sets().map(|(set, data)| (set.to_string(), data.data_hash())).collect();
         let (set, scored) = split.sets().last().expect("the training queries are always there");
         let scored = scored.clone();

@@ -149,7 +149,7 @@ fn tables_of_machines_are_put_together() {
 }
 
 #[test]
-fn a_split_by_the_seed_is_compared_seed_by_seed() {
+fn every_seed_has_the_split_of_the_first() {
     let bench = Bench::default();
     bench.output(&["synth", "--queries", "20", "--features", "3", "--out", "data.txt"]);
     bench.write("split.toml", "data = { train = [\"data.txt\"], split = {} }\nlearner = { kind = \"regression\" }\n");
@@ -157,6 +157,9 @@ fn a_split_by_the_seed_is_compared_seed_by_seed() {
         ["devices", "compare", "split.toml", "--devices", "flex,flex+threads=1", "--seeds", "2", "--out", "o"];
     let table: Value = serde_json::from_str(&bench.output(&[&compare[..], &["--json"]].concat())).unwrap();
     assert_eq!(table["devices"][1]["equivalence"]["verdict"], "identical");
+    let [first, second] = [0, 1].map(|seed| &table["devices"][0]["trials"][seed]);
+    assert_eq!((&first["seed"], &second["seed"]), (&1.into(), &2.into()));
+    assert_eq!(first["data"], second["data"]);
 }
 
 #[test]

@@ -4,7 +4,6 @@
 //! `burn-rank devices trial` runs one fit on one device, or times its training steps, and prints the result as a JSON
 //! object.
 
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -111,12 +110,9 @@ impl CompareArgs {
         let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
         let mut runs: Vec<DeviceRun> = settings.iter().map(none).collect();
         self.run_each(&mut runs, config.seed, target, results)?;
-        // A split of the data depends on the seed. Without one, all trials have the same data.
-        let seed_splits = config.data.split.is_some();
-        let mut first = BTreeMap::new();
         let mut trials = runs.iter().filter_map(|run| run.trials.as_ref().ok()).flatten();
-        let of_seed = |trial: &Trial| seed_splits.then_some(trial.seed);
-        if trials.any(|trial| *first.entry(of_seed(trial)).or_insert(&trial.data) != &trial.data) {
+        let first = trials.next().map(|trial| &trial.data);
+        if trials.any(|trial| Some(&trial.data) != first) {
             bail!("the data have changed between two fits; make the comparison again");
         }
         let failed: Vec<String> =
@@ -125,8 +121,9 @@ impl CompareArgs {
             .ok_or_else(|| Failure::work(format!("no device could run the configuration: {}", failed.join("; "))))
     }
 
-    /// Runs the configuration on every device with every seed, each in a separate process. Then measures training
-    /// steps on each device that did not fail.
+    /// Runs the configuration on every device with every seed, each in a separate process. `data.split` divides the
+    /// queries by the first seed in all of them, so that the test compares the same queries over seeds. Then measures
+    /// training steps on each device that did not fail.
     fn run_each(&self, runs: &mut [DeviceRun], first: u64, target: Option<f64>, results: &Results) -> Result {
         let work = Work::of("processes", (self.seeds as usize + 1) * runs.len());
         // Devices alternate, so any other load on the machine affects all of them.
@@ -134,7 +131,8 @@ impl CompareArgs {
             for (number, DeviceRun { device, trials, .. }) in (1..).zip(&mut *runs) {
                 work.now(&format!("{device}, seed {seed}"));
                 if let Ok(done) = trials {
-                    let command = self.command(device, seed, target)?;
+                    let mut command = self.command(device, seed, target)?;
+                    command.arg(format!("--split-seed={first}"));
                     match results.of(&format!("trial-{number}-seed-{seed}.json"), command)? {
                         Ok(trial) => done.push(trial),
                         Err(reason) => *trials = Err(format!("seed {seed}: {reason}")),
@@ -337,6 +335,9 @@ pub struct TrialArgs {
     /// A value of the measure that selects rounds; the trial reports how long training takes to reach it
     #[arg(long)]
     target: Option<f64>,
+    /// Seed by which data.split divides the queries [default: the configuration's seed]
+    #[arg(long)]
+    split_seed: Option<u64>,
     /// Measure the cost of training steps instead of a fit
     #[arg(long)]
     steps: bool,
@@ -365,7 +366,10 @@ impl TrialArgs {
                 Ok::<_, Failure>(of_data.into_iter().chain(started).collect::<Vec<_>>().join("\n"))
             }
             (_, true) => Ok(serde_json::to_string(&StepCost::measure(&document, &device)?)?),
-            _ => Ok(serde_json::to_string(&Trial::run(&config, &device, begun, self.target)?)?),
+            _ => {
+                let split_seed = self.split_seed.unwrap_or(config.seed);
+                Ok(serde_json::to_string(&Trial::run(&config, split_seed, &device, begun, self.target)?)?)
+            }
         })?;
         Ok(writeln!(out, "{text}")?)
     }
