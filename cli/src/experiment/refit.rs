@@ -11,7 +11,9 @@ use burn_rank::refusal::Refusal;
 use burn_rank::workbench::check::{are_counted, document_hashes};
 use burn_rank::workbench::json::json;
 
-use super::config::{ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig};
+use super::config::{
+    ConfigError, CrossValidationConfig, DataConfig, Document, Experiment, ExperimentConfig, Standardize,
+};
 use super::error::ExperimentError;
 use super::record::{CrossValidation, Measures};
 use super::split::Split;
@@ -87,9 +89,13 @@ impl ExperimentConfig {
     /// an unreadable file is found before any fit.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] if the data are invalid, if a search has several folds, if other folds contain
-    /// only some of a file's queries, or if other queries have the same name.
+    /// Returns an [`ExperimentError`] if the data are invalid, if members have fixed constants, if a search has several
+    /// folds, if other folds contain only some of a file's queries, or if other queries have the same name.
     pub fn refit_data(&self) -> Result<DataConfig, ExperimentError> {
+        if self.standardize == Standardize::Fixed {
+            let expected = "\"query\" for --refit: it trains on all queries, and constants need validation queries";
+            return Err(Refusal::new("standardize", "\"fixed\"", expected).into());
+        }
         let splits = self.data.splits(&self.cv, self.seed)?;
         if self.search.is_some() && splits.count() > 1 {
             let reason = "a search draws different trials in each fold, so no trial has a mean over folds";

@@ -311,6 +311,16 @@ fn members_are_cross_validated_as_one_fit_and_refitted() {
 }
 
 #[test]
+fn a_refit_of_members_with_fixed_constants_is_refused_before_the_first_fit() {
+    let bench = with_members();
+    let sets = ["--set", "data={train=[\"data.txt\"]}", "--set", "cv.split=3", "--set", "standardize=fixed"];
+    let cv = ["cv", "members.toml", "--out", "cv", "--refit", "best"];
+    let refused = bench.refused(&[&cv[..], &sets].concat());
+    assert!(refused.contains("standardize = \"fixed\": expected \"query\" for --refit"), "{refused}");
+    assert!(!bench.path("cv").exists() && !bench.path("best").exists());
+}
+
+#[test]
 fn members_that_cannot_be_fitted_are_refused_by_name() {
     let bench = with_members();
     for (set, expected) in [
