@@ -11,6 +11,7 @@ use burn::tensor::Device;
 
 use crate::data::{BatchPlanner, DataError, Input, RankingDataset};
 use crate::loss::LossSpec;
+use crate::measure::Measure;
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
@@ -195,6 +196,11 @@ pub fn bytes_in_training(scorer: &ScorerConfig, features: usize, batch: [usize; 
 /// Returns the loss that combines the measure and the relaxation named in `params`.
 pub fn joined(params: crate::json::Map) -> LossSpec {
     LossSpec::joined(params)
+}
+
+/// Returns whether the measure depends on the grades of labels, not only on relevance.
+pub fn is_graded(measure: &Measure) -> bool {
+    measure.is_graded()
 }
 
 /// Opens text to be read, and decompresses it if it is compressed by gzip.

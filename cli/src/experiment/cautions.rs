@@ -2,7 +2,8 @@
 
 use burn_rank::data::RankingDataset;
 use burn_rank::learner::Round;
-use burn_rank::measure::{Convention, EmptyQuery};
+use burn_rank::measure::{Convention, EmptyQuery, Measure};
+use burn_rank::workbench::is_graded;
 use burn_rank::workbench::text::counted;
 
 use super::config::ExperimentConfig;
@@ -15,7 +16,7 @@ impl ExperimentConfig {
         let chosen = chosen.filter(|_| split.validation.is_none());
         let empty = split.sets().filter_map(|(name, data)| {
             let empty = EmptyQueries::of(data, &self.measure.convention);
-            empty.caution(if name == "train" { "training" } else { name }, &self.measure.convention)
+            empty.caution(if name == "train" { "training" } else { name }, self)
         });
         chosen.into_iter().chain(empty).collect()
     }
@@ -61,16 +62,22 @@ impl EmptyQueries {
     }
 
     /// Returns a sentence about the queries called `name` if more than half of them have no relevant document. It names
-    /// the convention that would help.
-    pub(super) fn caution(self, name: &str, convention: &Convention) -> Option<String> {
-        let Self { queries, empty, lowest } = self;
+    /// the convention that would help, and, if labels are too low for relevance, the measures that take no grades.
+    pub(super) fn caution(self, name: &str, config: &ExperimentConfig) -> Option<String> {
+        let (Self { queries, empty, lowest }, convention) = (self, &config.measure.convention);
+        let (graded, others): (Vec<Measure>, Vec<Measure>) = config.measures().into_iter().partition(is_graded);
+        // Graded measures find something in a query with any label above 0.
+        let is_of_some = lowest.is_some() && !graded.is_empty();
         // Where no query counts, the measure is refused.
-        if 2 * empty <= queries || (empty == queries && convention.empty == EmptyQuery::Exclude) {
+        let is_refused = empty == queries && convention.empty == EmptyQuery::Exclude;
+        if 2 * empty <= queries || is_refused || (is_of_some && others.is_empty()) {
             return None;
         }
+        let names = others.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let of = if is_of_some { format!(" for {names}") } else { String::new() };
         let counts = match convention.empty {
-            EmptyQuery::Exclude => format!("the means are over the other {}", queries - empty),
-            EmptyQuery::Value(value) => format!("each counts as {value} in the means"),
+            EmptyQuery::Exclude => format!("the means are over the other {}{of}", queries - empty),
+            EmptyQuery::Value(value) => format!("each counts as {value} in the means{of}"),
         };
         let preset = match convention.name.as_str() {
             "custom" | "standard" => String::new(),
@@ -88,8 +95,8 @@ impl EmptyQueries {
             (None, EmptyQuery::Value(_)) => None,
         };
         let (from, helps) = (convention.relevant_from, helps.map(|helps| format!("; {helps}")).unwrap_or_default());
-        let of = counted(queries, &format!("{name} query"));
-        Some(format!("{empty} of {of} have no document with a label of {from} or above: {counts}{helps}"))
+        let all = counted(queries, &format!("{name} query"));
+        Some(format!("{empty} of {all} have no document with a label of {from} or above: {counts}{helps}"))
     }
 }
 

@@ -80,11 +80,15 @@ fn labels_between_0_and_1_are_measured_with_the_convention_that_the_warning_name
     );
     let (out, err) = trained(&bench, &["one.toml", "--out", "run"]);
     let few = "11 of 12 training queries have no document with a label of 1 or above: the means are over the other 1";
-    assert!(err.contains(few) && out.contains(few), "{err}{out}");
+    let few = format!("{few} for map; ");
+    assert!(err.contains(&few) && out.contains(&few), "{err}{out}");
     let convention = err.split("set measure.convention = ").nth(1).unwrap().lines().next().unwrap();
     assert_eq!(convention, "{ gain = \"linear\", relevant_from = 0.05 }");
     let set = format!("measure.convention={convention}");
     let (out, err) = trained(&bench, &["one.toml", "--out", "all", "--set", &set]);
+    assert!(!err.contains("queries have no document") && !out.contains("queries have no document"), "{err}");
+    // Graded measures are over all queries with a label above 0.
+    let (out, err) = trained(&bench, &["one.toml", "--out", "graded", "--set", "measure.report=[\"ndcg@5\"]"]);
     assert!(!err.contains("queries have no document") && !out.contains("queries have no document"), "{err}");
     // cv says it once, of the test queries of all folds.
     let cv =

@@ -227,7 +227,7 @@ impl<'a> PlannedFits<'a> {
         splits.tell(|fold, warning| progress(JobEvent::Warning(fold, warning)));
         let chosen = config.warning_without_validation("; use cv.split");
         let chosen = chosen.filter(|_| contents.iter().any(|of| of.data.validation.is_none()));
-        let empty = tests.caution("test", &config.measure.convention);
+        let empty = tests.caution("test", config);
         chosen.iter().chain(&empty).for_each(|warning| progress(JobEvent::Warning("all folds", warning)));
         if keep.runs || keep.fold_scores == Some("run") {
             contents.iter().flat_map(|of| &of.test_queries).try_for_each(|query| check_query(query))?;
