@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use burn::tensor::{DType, Device};
-use burn_rank::data::{DataError, Normalizer, NormalizerKind, RankingDataset};
+use burn_rank::data::{DataError, Normalizer, NormalizerKind, Positions, RankingDataset};
 use burn_rank::learner::{
     FitContext, Importance, Interrupt, Job, LearnerError, PositionFactor, Progress, Round, StopReason,
 };
@@ -151,6 +151,10 @@ pub fn fit_in_place(
     split.cut(config.shards())?;
     split.check()?;
     let data_hash = split.train.data_hash();
+    // The configuration names positions for another setting or member.
+    if config.data.read.positions && !config.learner_entry().is_some_and(|entry| entry.takes_positions) {
+        split.train.positions = Positions::default();
+    }
     let normalizer = normalize(config, split, options.start)?;
     let Split { train, validation, .. } = &*split;
     let context = FitContext {

@@ -141,6 +141,24 @@ fn positions_are_read_where_only_a_setting_that_is_tried_names_them() {
 }
 
 #[test]
+fn a_learner_without_positions_is_fitted_next_to_one_with_them() {
+    let bench = Bench::default();
+    text(&bench);
+    let tree = "kind=\"boosted_trees\", min_documents=2, rounds=2, position={kind=\"additive\"}";
+    let grid = format!("grid={{learner=[{{{tree}}}, {{kind=\"rank_svm\"}}]}}");
+    bench.output(&["cv", "run.toml", "--set", &grid, "--set", "cv.split=3", "--out", "cv", "--refit", "final"]);
+    assert_eq!(report(&bench, "cv")["points"].as_array().unwrap().len(), 2);
+    let members = format!(
+        "data = {{ train = [\"train.txt\"] }}\n[[members]]\nloss.name = \"lambda_ndcg\"\nlearner = {{ {tree} }}\n\
+         [[members]]\nlearner.kind = \"rank_svm\"\n"
+    );
+    bench.write("members.toml", &members);
+    bench.output(&["train", "members.toml", "--out", "members"]);
+    let [with, without] = [0, 1].map(|member| report(&bench, "members")["members"][member]["positions"].is_array());
+    assert!(with && !without);
+}
+
+#[test]
 fn positions_that_do_not_fit_are_refused() {
     let bench = Bench::default();
     text(&bench);

@@ -130,7 +130,7 @@ impl Experiment {
 
     /// Builds the learner of a configuration, which settings of a grid change in its form `written`.
     pub(super) fn build(mut config: ExperimentConfig, written: Arc<ExperimentConfig>) -> Result<Self, LearnerError> {
-        config.data.read.positions = config.data.columns.position.is_some() || config.names_positions();
+        config.data.read.positions |= config.data.columns.position.is_some() || config.names_positions();
         config.data.unread = config.split_column();
         let built = build(&config.learner, &config.parts())?.into();
         Ok(Self { config, built, written, member_experiments: Arc::default() })

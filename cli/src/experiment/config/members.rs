@@ -73,7 +73,9 @@ impl Experiment {
     }
 
     /// Joins the experiments of members.
-    fn joined(document: &Document, members: Vec<MemberConfig>, experiments: Vec<Self>) -> Result<Self, Refusal> {
+    fn joined(document: &Document, members: Vec<MemberConfig>, mut experiments: Vec<Self>) -> Result<Self, Refusal> {
+        let positions = experiments.iter().any(|member| member.data.read.positions);
+        experiments.iter_mut().for_each(|member| member.config.data.read.positions = positions);
         let Some(mut joined) = experiments.first().cloned() else {
             return Err(Refusal::described("members", "an empty list", "at least one member"));
         };
@@ -83,7 +85,6 @@ impl Experiment {
         let name = document.value("name").as_str().filter(|name| !name.is_empty());
         joined.config.name = name.map_or_else(|| document.stem(), str::to_owned);
         joined.config.members = members;
-        joined.config.data.read.positions = experiments.iter().any(|member| member.data.read.positions);
         if document.has("standardize") {
             let standardize = from_value(document.value("standardize").clone());
             joined.config.standardize = standardize.map_err(|refusal: Refusal| refusal.under("standardize"))?;
