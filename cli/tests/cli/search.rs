@@ -134,6 +134,23 @@ fn halving_drops_trials_and_goes_on_with_the_others_to_the_same_bytes() {
 }
 
 #[test]
+fn halving_over_the_fits_of_another_search_gives_the_report_and_the_refit_that_it_gives_alone() {
+    let bench = Bench::default();
+    let halving = SMALL.replace("epochs = 3", "epochs = 9") + &HALVING.replace("budget = 9\n", "");
+    bench.write("cv.toml", &halving);
+    bench.output(&["cv", "cv.toml", "--set", "search.kind=random", "--out", "reused"]);
+    let cv = |out: &str, more: &[&str]| {
+        let refit = format!("{out}-refit");
+        let args = ["cv", "cv.toml", "--json", "--out", out, "--refit", refit.as_str()];
+        json(bench.output(&[&args[..], more].concat()).lines().next().unwrap())
+    };
+    let (reused, alone) = (cv("reused", &["--overwrite"]), cv("alone", &[]));
+    assert_eq!(report(&bench, "reused"), report(&bench, "alone"));
+    assert_eq!(reused["refit"]["setting"], reused["folds"][0]["selected"]);
+    assert_eq!(reused["refit"]["setting"], alone["refit"]["setting"]);
+}
+
+#[test]
 fn a_grid_ends_with_its_points_under_short_names_and_with_a_verdict() {
     let bench = super::grid("{ split = 3 }");
     let table = bench.output(&["cv", "grid.toml"]);

@@ -123,24 +123,28 @@ impl PlannedFits<'_> {
         (0..self.choices()).map(of).collect()
     }
 
-    /// Returns the candidate with the best selection measure in a fold. With successive halving, only the candidates in
-    /// the last rung are compared. Ties go to the first candidate.
+    /// Returns the candidates to select from in a fold. With successive halving, these are the trials of the last rung.
+    fn stayed(&self, results: &[JobResult], split: usize) -> Vec<usize> {
+        self.ladder(results, split).pop().map_or_else(|| (0..self.choices()).collect(), |(trials, _)| trials)
+    }
+
+    /// Returns the candidate with the best selection measure in a fold, among those that stayed. Ties go to the first
+    /// candidate.
     pub(super) fn selected(&self, results: &[JobResult], split: usize) -> usize {
         let selections = self.selections(results, split);
-        let last = self.ladder(results, split).pop();
-        let stayed: Vec<usize> = last.map_or_else(|| (0..selections.len()).collect(), |(trials, _)| trials);
         let better = |best: usize, other: usize| if selections[other] > selections[best] { other } else { best };
-        stayed.into_iter().reduce(better).unwrap_or(0)
+        self.stayed(results, split).into_iter().reduce(better).unwrap_or(0)
     }
 
     /// Returns the candidate with the best mean selection measure over folds and seeds. Ties go to the first candidate.
-    /// Candidates that lack a value in some fold are considered only if no candidate has values in all folds.
+    /// Candidates that lack a value in some fold are considered only if no candidate has values in all folds. The trials
+    /// of a search have a mean only in a single fold, and those that stayed there are compared.
     pub(super) fn best_of_all(&self, results: &[JobResult]) -> Chosen {
         let of_folds: Vec<Vec<f64>> = (0..self.contents.len()).map(|split| self.selections(results, split)).collect();
         let value = |candidate: usize| mean(of_folds.iter().map(|of_fold| of_fold[candidate]));
         let values: Vec<f64> = (0..self.choices()).map(value).collect();
         let better = |best: usize, other: usize| if merit(values[other]) > merit(values[best]) { other } else { best };
-        let best = (0..self.choices()).reduce(better).unwrap_or(0);
+        let best = self.stayed(results, 0).into_iter().reduce(better).unwrap_or(0);
         let Candidate { point, config, .. } = &self.candidates[0][best];
         let of_fold = |split| self.of_candidate(results, split, best).iter().map(|result| &result.fit);
         let fits: Vec<&FitReport> = (0..self.contents.len()).flat_map(of_fold).collect();

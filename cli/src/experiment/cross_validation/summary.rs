@@ -112,12 +112,16 @@ impl PlannedFits<'_> {
                 Some(Some(values[at]).filter(|value| !value.is_nan()))
             };
             let made = self.of_candidate(results, split, number).iter().map(|result| result.fit.rounds);
+            let rungs: Vec<Option<f64>> = ladder.iter().map_while(value).collect();
+            // A trial that left may have the longer fit of another search.
+            let left = rungs.len().checked_sub(1).filter(|last| last + 1 < ladder.len());
+            let selection = Some(selections[number]).filter(|value| !value.is_nan());
             Trial {
                 trial: number + 1,
                 values: self.candidates[split][number].point.iter().cloned().collect(),
-                validation: Some(selections[number]).filter(|value| !value.is_nan()),
-                rounds: made.max().unwrap_or(0),
-                rungs: ladder.iter().map_while(value).collect(),
+                validation: left.map_or(selection, |rung| rungs[rung]),
+                rounds: made.max().unwrap_or(0).min(left.map_or(usize::MAX, |rung| self.rungs[rung].rounds)),
+                rungs,
             }
         };
         (0..self.choices()).map(trial).collect()
