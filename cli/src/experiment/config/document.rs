@@ -327,7 +327,8 @@ impl Document {
     }
 
     fn place_of(&self, key: &str) -> String {
-        let bare = without_indices(key);
+        // An index is the name of an item, so `members[1].loss` becomes `members.1.loss`.
+        let bare = key.replace('[', ".").replace(']', "");
         let tried = self.assigned.iter().rev().find(|(set, _)| is_within(&bare, set)).map(|(_, place)| place.clone());
         let bare = tried.unwrap_or(bare);
         match self.overrides.iter().rev().find(|set| is_within(&bare, &set.key)) {
@@ -340,8 +341,8 @@ impl Document {
         }
     }
 
-    /// Returns the position of a dotted key in the text. If the key is absent, returns the position of the innermost
-    /// table that would contain it.
+    /// Returns the position of a dotted key in the text, in which a number names a table of a list. If the key is
+    /// absent, returns the position of the innermost table that would contain it.
     fn span(&self, key: &str) -> Option<Range<usize>> {
         let root = DeTable::parse(&self.text).ok()?;
         let (mut table, mut rest, mut span) = (root.get_ref(), key, None);
@@ -352,6 +353,12 @@ impl Document {
             span = Some(name.span());
             match (value.get_ref(), rest.get(name.get_ref().len() + 1..)) {
                 (DeValue::Table(inner), Some(below)) => (table, rest) = (inner, below),
+                (DeValue::Array(items), Some(below)) => {
+                    let (number, inside) = below.split_once('.').unwrap_or((below, ""));
+                    let item = number.parse().ok().and_then(|number: usize| items.get(number));
+                    let Some((item, DeValue::Table(inner))) = item.map(|item| (item, item.get_ref())) else { break };
+                    (table, rest, span) = (inner, inside, Some(item.span()));
+                }
                 _ => break,
             }
         }
@@ -375,12 +382,6 @@ fn near_file(path: &Path) -> Option<String> {
 /// Returns whether a dotted key equals `around` or names something inside it.
 fn is_within(key: &str, around: &str) -> bool {
     key.strip_prefix(around).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
-/// Removes the indices from a key, so `scorer.hidden[0]` becomes `scorer.hidden`.
-fn without_indices(key: &str) -> String {
-    let parts = key.split('[').enumerate();
-    parts.map(|(at, part)| if at == 0 { part } else { part.split_once(']').map_or(part, |(_, rest)| rest) }).collect()
 }
 
 /// Sets the value at a dotted key, or returns why it cannot be set.
@@ -602,6 +603,20 @@ pub(super) mod tests {
         assert_eq!(document.refuse("seed", "").place, "--set seed=2");
         document.set_option("device", "--device", "cuda");
         assert_eq!(document.refuse("device", "").place, "--device cuda");
+    }
+
+    #[test]
+    fn a_key_of_a_member_is_placed_in_its_own_table() {
+        let text = "[[members]]\nlearner = { kind = \"a\" }\n[[members]]\nlearner = { kind = \"b\", epochs = 0 }\n";
+        let document = Document::parse(Path::new("a.toml"), text.to_string(), &[]).unwrap();
+        for (key, expected) in [
+            ("members[0].learner.epochs", "a.toml:2:1"),
+            ("members[1].learner.epochs", "a.toml:4:25"),
+            ("members[1].weight", "a.toml:3:1"),
+            ("members[2].weight", "a.toml:1:3"),
+        ] {
+            assert_eq!(document.refuse(key, "").place, expected, "{key}");
+        }
     }
 
     #[test]
