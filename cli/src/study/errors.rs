@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use burn_rank::json::Value;
+use burn_rank::refusal::Refusal;
 
 use super::*;
 
@@ -24,6 +25,9 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 
 /// The number of groups into which queries are divided according to their number of pairs.
 const GROUPS: usize = 4;
+
+/// The largest number of combinations of two labels; each is a row of a table.
+const MOST_COMBINATIONS: usize = 1000;
 
 fn run(setting: &Setting) -> Result<Findings> {
     let (about, compared) = match setting.source {
@@ -81,8 +85,12 @@ fn of_runs(runs: &Runs) -> Result<Vec<Compared>> {
     pairs.into_iter().map(compared).collect()
 }
 
-/// The labels of two documents, with the higher label first.
+/// The labels of two documents, with the higher label first, as the bits of numbers that are 0 or above.
 type Labels = (u32, u32);
+
+fn bits(label: f64) -> u32 {
+    (label as f32).to_bits()
+}
 
 /// Counts the pairs of a query and the errors among them, separately for each combination of labels.
 fn errors(query: &ScoredQuery) -> BTreeMap<Labels, (f64, usize)> {
@@ -90,7 +98,7 @@ fn errors(query: &ScoredQuery) -> BTreeMap<Labels, (f64, usize)> {
     let documents = || query.scores.iter().zip(&query.labels);
     for (score, label) in documents() {
         for (other, lower) in documents().filter(|(_, lower)| *lower < label) {
-            let (errors, pairs): &mut (f64, usize) = counts.entry((*label as u32, *lower as u32)).or_default();
+            let (errors, pairs): &mut (f64, usize) = counts.entry((bits(*label), bits(*lower))).or_default();
             *errors += match score.total_cmp(other) {
                 Ordering::Less => 1.0,
                 Ordering::Equal => 0.5,
@@ -136,6 +144,12 @@ impl Compared {
                 }
             }
         }
+        let combinations = by_labels.len();
+        if combinations > MOST_COMBINATIONS {
+            let expected = format!("expected at most {MOST_COMBINATIONS}, as of grades: round the labels");
+            let fault = format!("found {combinations} combinations of two labels, {expected}");
+            return Err(Refusal::fault("labels", fault).into());
+        }
         let precisions = first.measured(Measure::Ap(None))?.into_iter().zip(second.measured(Measure::Ap(None))?);
         let gains = precisions.map(|(first, second)| first - second);
         let mut gains: Vec<(usize, f64)> = pairs_of_queries.into_iter().zip(gains).collect();
@@ -161,6 +175,7 @@ impl Compared {
         let row = |((high, low), rates): (&Labels, &Rates)| {
             let [first, second] = rates.errors.map(|errors| errors / rates.pairs as f64);
             let Mean { mean, error } = Mean::of_differences(&rates.queries[0], &rates.queries[1]);
+            let [high, low] = [*high, *low].map(f32::from_bits);
             (format!("{high}-{low}"), [rates.pairs as f64, first, second, mean, error].map(Some))
         };
         let title = format!("error rates by pair of labels, {name} and {other} (Figure 14)");
@@ -184,6 +199,7 @@ impl Compared {
         let highest = self.by_labels.keys().map(|(high, _)| *high).max();
         let mut claims = Vec::new();
         for ((high, low), rates) in self.by_labels.iter().filter(|((high, _), _)| Some(*high) == highest) {
+            let [high, low] = [*high, *low].map(f32::from_bits);
             let claim = format!("{name} errs less than {other} on pairs of labels {high} and {low} (rate per query)");
             claims.push(Claim::new("Figure 14", claim, fewer_errors(rates)));
         }
@@ -239,9 +255,24 @@ mod tests {
     #[test]
     fn errors_are_pairs_in_the_wrong_order() {
         let counts = errors(&subject(&[[0.5, 0.9, 0.5, 0.1]]).queries[0]);
-        assert_eq!(counts[&(2, 1)], (1.0, 1));
-        assert_eq!(counts[&(2, 0)], (0.5, 2), "one pair at equal scores");
-        assert_eq!(counts[&(1, 0)], (0.0, 2));
+        let of = |high: f64, low: f64| counts[&(bits(high), bits(low))];
+        assert_eq!(of(2.0, 1.0), (1.0, 1));
+        assert_eq!(of(2.0, 0.0), (0.5, 2), "one pair at equal scores");
+        assert_eq!(of(1.0, 0.0), (0.0, 2));
+    }
+
+    #[test]
+    fn labels_between_whole_numbers_are_counted_apart_up_to_a_number() {
+        let compared = |labels: Vec<f64>| {
+            let scores = labels.clone();
+            let subject = Subject { origin: String::new(), queries: vec![ScoredQuery { scores, labels }] };
+            Compared::new("a", "b", &subject, &subject)
+        };
+        let rates = compared(vec![1.5, 1.25, 1.0, 0.0]).unwrap().rates();
+        let names: Vec<&str> = rates.rows.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["1-0", "1.25-0", "1.25-1", "1.5-0", "1.5-1", "1.5-1.25"]);
+        let refused = compared((0..60).map(f64::from).collect()).err().unwrap().to_string();
+        assert!(refused.starts_with("labels: found 1770 combinations of two labels, expected at most"), "{refused}");
     }
 
     #[test]
