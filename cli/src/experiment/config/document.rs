@@ -159,6 +159,8 @@ impl Document {
 
     fn with(mut self, overrides: &[String]) -> Result<Self, ConfigError> {
         overrides.iter().try_for_each(|assignment| self.set(assignment))?;
+        // The order of keys in a saved configuration, which labels of grid points follow when it is read again.
+        self.root.sort_all_objects();
         Ok(self)
     }
 
@@ -501,6 +503,15 @@ pub(super) mod tests {
         assert_eq!(through.message, "`learner` is not a table");
         let table = decode("", &["learner.epochs.x=1"]).unwrap_err().to_string();
         assert!(table.starts_with("--set learner.epochs.x=1: learner.epochs: found a table"), "{table}");
+    }
+
+    #[test]
+    fn keys_are_in_alphabetical_order_however_they_are_given() {
+        let json = r#"grid={"learner.leaves": [{"b": 1, "a": 2}], "learner.bins": [15]}"#;
+        let sets = [json.to_string(), "device=flex".to_string()];
+        let document = Document::parse(Path::new("a.toml"), "seed = 1\n".to_string(), &sets).unwrap();
+        let expected = r#"{"device":"flex","grid":{"learner.bins":[15],"learner.leaves":[{"a":2,"b":1}]},"seed":1}"#;
+        assert_eq!(document.root.to_string(), expected);
     }
 
     #[test]
