@@ -24,7 +24,7 @@ use crate::data::TextList;
 use crate::error::TextError;
 use crate::learner::LearnerConfig;
 use crate::lists::{Step, TokenLists, groups, score_lists};
-use crate::scorer::TextScorer;
+use crate::scorer::{Kind, TextScorer};
 use crate::tokens::Chunk;
 use crate::weights::parameters;
 
@@ -284,10 +284,13 @@ fn prepared<S: TextScorer>(model: S, learner: &LearnerConfig) -> Result<S, Refus
         known.dedup();
         return Err(Refusal::unknown(format!("learner.freeze[{at}]"), "part", part, known, ""));
     }
-    let frozen = chosen(&|name| learner.freeze.iter().any(|part| is_within(name, part)));
-    if frozen.len() == parameters.len() {
+    let is_frozen = |name: &str| learner.freeze.iter().any(|part| is_within(name, part));
+    // Towers keep the pooler of their file and read none.
+    let is_read = |name: &str| S::KIND == Kind::CrossEncoder || !name.starts_with("pooler.");
+    if parameters.iter().all(|(_, _, name)| is_frozen(name) || !is_read(name)) {
         return Err(Refusal::fault("learner.freeze", "no weight is left to train"));
     }
+    let frozen = chosen(&is_frozen);
     Ok(if frozen.is_empty() { model } else { model.set_require_grad_group(ParamGroup::from_paths(frozen), false) })
 }
 
