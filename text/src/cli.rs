@@ -209,11 +209,14 @@ impl TrainArgs {
         let fit = &report.fit;
         if self.json {
             let measures = report.measures.iter().map(|(set, found)| (set.to_string(), json!(found)));
-            let summary = json!({
+            let mut summary = json!({
                 "out": folder, "best_round": fit.best_round, "rounds": fit.rounds, "stop": fit.stop,
                 "measures": measures.collect::<burn_rank::json::Map>(), "tokens_per_second": tokens_per_second,
                 "seconds": start.elapsed().as_secs_f64(),
             });
+            if !report.cautions.is_empty() {
+                summary["cautions"] = json!(report.cautions);
+            }
             writeln!(out, "{summary}")?;
         } else if !self.quiet {
             let cost = match is_new {

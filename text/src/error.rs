@@ -13,7 +13,7 @@ use burn_rank::refusal::Refusal;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TextError {
-    /// A file of a model cannot be used.
+    /// A file cannot be used.
     #[error("{}: {message}", path.display())]
     Model {
         /// The file or folder.

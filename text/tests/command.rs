@@ -359,6 +359,27 @@ fn a_folder_of_beir_is_the_same_as_its_lists() {
 }
 
 #[test]
+fn what_qualifies_the_measures_stands_in_the_json_of_a_training_too() {
+    let home = Home::new();
+    let set = ["--set", "data.validation=[]", "--set", "learner.epochs=1"];
+    let printed = home.done(&[&["train", "a.toml", "--out", "run", "--json"], &set[..]].concat());
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(printed["cautions"], json!(["There are no validation queries, so the last epoch was kept."]));
+}
+
+/// The candidates of a run have no line by the time that their lists are made.
+#[test]
+fn messages_about_the_candidates_of_a_run_name_no_line() {
+    let home = Home::new();
+    write_beir(&home.path("beir"));
+    let source = "{ beir = \"beir\", run = \"beir/bm25.run\" }";
+    let set = format!("data.train=[{source}, {source}]");
+    let error = home.refused(&["train", "a.toml", "--out", "run", "--set", &set]);
+    let message = "beir/bm25.run: found document `d0-0` of query `q0` again, expected each once";
+    assert!(error.contains(message) && error.contains("(it is first in beir/bm25.run)"), "{error}");
+}
+
+#[test]
 fn negatives_are_mined_from_lists_and_folders() {
     let home = Home::new();
     write_beir(&home.path("beir"));

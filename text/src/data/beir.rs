@@ -69,7 +69,7 @@ impl Beir {
                 let relevance = judged.and_then(|judged| judged.get(&id)).copied().unwrap_or(0.0);
                 reached += usize::from(relevance > 0.0);
                 let document = TextDocument { id, text: of.to_string(), relevance, score: Some(score) };
-                lists.add(&self.run, 1, (&query, text), document)?;
+                lists.add(&self.run, None, (&query, text), document)?;
             }
         }
         lists.relevant += relevant;

@@ -61,7 +61,7 @@ pub fn read_lines(path: &Path, lists: &mut Lists) -> Result<(), TextError> {
             return Err(TextError::line(path, number, format!("score = {score}: expected a finite number")));
         }
         count += 1;
-        lists.add(path, number, (&query_id, &query), TextDocument { id: doc_id, text, relevance, score })
+        lists.add(path, Some(number), (&query_id, &query), TextDocument { id: doc_id, text, relevance, score })
     })?;
     match count {
         0 => Err(TextError::model(path, "found no document, expected a line of JSON for each")),

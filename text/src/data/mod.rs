@@ -103,13 +103,23 @@ pub struct Lists {
     /// Those of them that are not among the candidates.
     pub(crate) absent: usize,
     places: HashMap<String, usize>,
-    documents: HashMap<(usize, String), (PathBuf, usize)>,
+    documents: HashMap<(usize, String), (PathBuf, Option<usize>)>,
 }
 
 impl Lists {
-    /// Adds a document that stands in a line of a file.
-    fn add(&mut self, path: &Path, line: usize, query: (&str, &str), document: TextDocument) -> Result<(), TextError> {
+    /// Adds a document of a file, and of one of its lines where that is known.
+    fn add(
+        &mut self,
+        path: &Path,
+        line: Option<usize>,
+        query: (&str, &str),
+        document: TextDocument,
+    ) -> Result<(), TextError> {
         let (id, text) = query;
+        let fault = |message: String| match line {
+            Some(line) => TextError::line(path, line, message),
+            None => TextError::model(path, message),
+        };
         let place = match self.places.get(id) {
             Some(&place) => place,
             None => {
@@ -119,17 +129,13 @@ impl Lists {
             }
         };
         if self.found[place].query != text {
-            let message = format!("found another text for query `{id}`, expected that of its first document");
-            return Err(TextError::line(path, line, message));
+            return Err(fault(format!("found another text for query `{id}`, expected that of its first document")));
         }
         let before = self.documents.insert((place, document.id.clone()), (path.to_path_buf(), line));
         if let Some((first, at)) = before {
-            let first = format!("{}:{at}", first.display());
-            let message = format!(
-                "found document `{}` of query `{id}` again, expected each once (it is first in {first})",
-                document.id
-            );
-            return Err(TextError::line(path, line, message));
+            let first = at.map_or_else(|| first.display().to_string(), |at| format!("{}:{at}", first.display()));
+            let found = format!("found document `{}` of query `{id}` again", document.id);
+            return Err(fault(format!("{found}, expected each once (it is first in {first})")));
         }
         self.found[place].documents.push(document);
         Ok(())
