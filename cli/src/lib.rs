@@ -65,7 +65,7 @@ pub mod workbench {
     };
     pub use crate::experiment::{
         DataReport, ExtremeQueries, FitReport, Identity, MeasureConfig, OutputError, OutputFolder, PAGE, PerQuery,
-        Place, RunKind, RunRecord, SetMeasures, Sets, TrainReport,
+        Place, RunKind, RunRecord, SetMeasures, Sets, TrainReport, absolute_path,
     };
 
     /// Returns the measures of each set of queries as a table of text.

@@ -90,7 +90,7 @@ impl TextRun {
         let tokenizer = model.tokenizer(config.max_tokens)?;
         let mut config = config;
         (config.kind, config.max_tokens) = (Some(kind), Some(tokenizer.max_tokens()));
-        let resolved = toml::to_string(&config).map_err(|error| Refusal::fault("", error))?;
+        let resolved = toml::to_string(&config.with_absolute_paths()).map_err(|error| Refusal::fault("", error))?;
         let place = Place::Folder(out.to_path_buf());
         let run = Identity::new(RunKind::Text, &resolved);
         let claim = if overwrite { Claim::Overwrite } else { Claim::New };

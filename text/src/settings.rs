@@ -7,7 +7,7 @@ use burn_rank::measure::Measure;
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::QUERY_GRADIENTS;
 use burn_rank_cli::Document;
-use burn_rank_cli::workbench::MeasureConfig;
+use burn_rank_cli::workbench::{MeasureConfig, absolute_path};
 use serde::{Deserialize, Serialize};
 
 use crate::data::Source;
@@ -138,6 +138,15 @@ impl TextConfig {
             return Err(Refusal::new("learner.in_batch", true, expected));
         }
         Ok(())
+    }
+
+    /// The configuration with absolute paths, which are the same from whatever folder a command is run.
+    pub(crate) fn with_absolute_paths(&self) -> Self {
+        let mut config = self.clone();
+        let DataConfig { train, validation, test } = &mut config.data;
+        let paths = [train, validation, test].into_iter().flatten().flat_map(Source::paths_mut);
+        paths.chain([&mut config.model]).for_each(|path| *path = absolute_path(path));
+        config
     }
 
     /// The measures to compute, the one that selects first.

@@ -115,6 +115,20 @@ fn a_model_is_trained_and_reranks() {
 }
 
 #[test]
+fn a_kept_configuration_is_the_same_run_from_any_folder() {
+    let home = Home::new();
+    home.done(&["train", "a.toml", "--out", "run", "--quiet"]);
+    home.done(&["train", "run/config.toml", "--out", "again", "--quiet"]);
+    let bytes = |folder: &str| fs::read(home.path(&format!("{folder}/model.safetensors"))).unwrap();
+    assert!(bytes("run") == bytes("again"));
+    fs::create_dir(home.path("below")).unwrap();
+    let mut elsewhere = home.command(&["train", "../a.toml", "--out", "../run"]);
+    let output = elsewhere.current_dir(home.path("below")).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("finished before"), "{error}");
+}
+
+#[test]
 fn what_lies_below_the_top_keeps_its_order() {
     let home = Home::new();
     home.done(&["rerank", "model", "validation.jsonl", "--kind", "towers", "--top", "2", "--out", "top.run"]);

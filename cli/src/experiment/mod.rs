@@ -24,7 +24,7 @@ mod train_run;
 
 pub(crate) use agreement::agree;
 pub(crate) use config::{ConfigError, from_toml, without_nulls, written_value};
-pub use config::{DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, Rung};
+pub use config::{DataConfig, Document, Experiment, ExperimentConfig, MeasureConfig, Rung, absolute_path};
 pub(crate) use cross_validation::format_of;
 pub use cross_validation::{CrossValidationOptions, JobEvent, KEPT, Keep, KeptRun, Part, PlannedFits};
 pub(crate) use error::to_io;

@@ -2,6 +2,8 @@
 //! Others are known only after the queries have been read. A run writes the configuration with all defaults filled in
 //! as `config.toml`.
 
+use std::path::{Path, PathBuf};
+
 use burn_rank::data::RankingDataset;
 use burn_rank::json::{Map, Value};
 use burn_rank::learner::LearnerError;
@@ -137,16 +139,17 @@ impl ExperimentConfig {
     /// Returns the configuration with absolute paths, which are the same from whatever folder a command is run.
     pub(in crate::experiment) fn with_absolute_paths(&self) -> Self {
         let mut config = self.clone();
-        for (_, path) in config.paths_mut() {
-            // What `..` names has many spellings. A link keeps its name, to which other files may belong.
-            let up = path.ancestors().find(|up| up.ends_with(".."));
-            let whole = up.and_then(|up| Some(up.canonicalize().ok()?.join(path.strip_prefix(up).ok()?)));
-            if let Some(whole) = whole.or_else(|| std::path::absolute(&path).ok()) {
-                *path = whole;
-            }
-        }
+        config.paths_mut().for_each(|(_, path)| *path = absolute_path(path));
         config
     }
+}
+
+/// Returns the absolute form of a path, the same for all its spellings.
+pub fn absolute_path(path: &Path) -> PathBuf {
+    // What `..` names has many spellings. A link keeps its name, to which other files may belong.
+    let up = path.ancestors().find(|up| up.ends_with(".."));
+    let whole = up.and_then(|up| Some(up.canonicalize().ok()?.join(path.strip_prefix(up).ok()?)));
+    whole.or_else(|| std::path::absolute(path).ok()).unwrap_or_else(|| path.to_path_buf())
 }
 
 fn in_toml(value: Value, document: &Document) -> Result<String, ConfigError> {
@@ -186,8 +189,6 @@ pub(crate) fn without_nulls(value: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use burn_rank::data::SynthConfig;
     use burn_rank::json::Value;
 

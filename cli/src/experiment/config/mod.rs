@@ -16,6 +16,7 @@ pub use document::{ConfigError, Document};
 pub(crate) use document::{from_toml, written_value};
 pub(super) use experiment::refusal_of;
 pub use experiment::{Experiment, ExperimentConfig};
+pub use fitting::absolute_path;
 pub(crate) use fitting::without_nulls;
 pub use search::{Rung, SearchConfig};
 pub use sections::{
