@@ -150,16 +150,15 @@ class RankingEstimator(BaseEstimator):
         of it, ``qid`` has the query of each document; documents of a query must be together. Without any of them, all
         documents belong to one query. ``sample_weight`` has the weight of each document, and ``query_weight`` the
         weight of each query, in the order of the queries' first rows, for learners that accept weights.
-        ``position`` has the position at which each document was shown, such as its rank, for a learner with the table
-        ``position``. ``validation`` is ``(X, y, query_sizes)``, and selects the best round.
+        ``position`` has the position at which each document was shown, text or a whole number such as its rank, for a
+        learner with the table ``position``. ``validation`` is ``(X, y, query_sizes)``, and selects the best round.
 
         With ``columns``, only a data frame is needed, and ``validation`` is another data frame. ``y`` replaces the
         labels of the frame. Rows of a query that are not consecutive are grouped together.
         """
         data = self._documents(X, y, group, query_sizes, qid, None)
         weights = data.weights if sample_weight is None else data.ordered("sample_weight", _labels(sample_weight))
-        places = None if position is None else data.ordered("position", np.asarray(position))
-        positions = None if places is None else [str(place) for place in places]
+        positions = None if position is None else list(data.ordered("position", _positions(position)))
         training = (data.features, data.needed_labels(), data.sizes, _optional(query_weight), weights, positions)
         try:
             held_out = None if validation is None else self._held_out(validation, data.names)
@@ -385,6 +384,18 @@ def _features(X: Any) -> NDArray[np.float32]:
 
 def _labels(y: Any) -> NDArray[Any]:
     return np.ascontiguousarray(y)
+
+
+def _positions(position: Any) -> NDArray[Any]:
+    """Returns positions as text. A whole number is the same position as an integer and as a float."""
+    # NumPy would make one type of a list that mixes text and numbers.
+    places = (_frames.array(position) if hasattr(position, "dtype") else np.asarray(position, dtype=object)).tolist()
+    for at, place in enumerate(places):
+        if isinstance(place, (float, np.floating)) and float(place).is_integer():
+            places[at] = int(place)
+        elif not isinstance(place, (str, int, np.integer)) or place == "":
+            raise ValueError(f"position: found {place!r} in row {at + 1}, expected text or a whole number")
+    return np.array([str(place) for place in places], dtype=object)
 
 
 def _optional(values: ArrayLike | None) -> NDArray[Any] | None:

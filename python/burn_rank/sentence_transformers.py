@@ -103,6 +103,8 @@ class RankingLoss(torch.nn.Module):
         logits = [self._logits(pairs[start : start + size], prompt, task) for start in range(0, len(pairs), size)]
         scores = torch.cat(logits).float().cpu()
         flat = torch.cat([of.detach().cpu().to(scores.dtype) for of in labels])
+        # The trainer switches only the model to evaluation.
+        self.loss.train(self.training and self.model.training)
         return self.loss(scores, flat, lengths=lengths).to(logits[0].device)
 
     def _logits(self, pairs: list[list[str]], prompt: str | None, task: str | None) -> Tensor:

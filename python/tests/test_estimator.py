@@ -82,6 +82,18 @@ def test_positions(queries):
         with_factors.fit(queries.X, queries.y, queries.sizes)
 
 
+def test_positions_are_text_or_whole_numbers(queries):
+    position = np.concatenate([np.arange(1, size + 1) for size in queries.sizes])
+    estimator = RankingEstimator({**TREES, "position": {"kind": "additive"}})
+    for as_read in (position.astype(np.float32), [f"{place}" for place in position]):
+        estimator.fit(queries.X, queries.y, queries.sizes, position=as_read)
+        assert list(estimator.position_factors_) == [str(place) for place in sorted(set(position))]
+    for other in (None, np.nan, "", 1.5):
+        mixed = [*position[:2].tolist(), other, *(f"{place}" for place in position[3:])]
+        with pytest.raises(ValueError, match="position: found .* in row 3, expected text or a whole number"):
+            estimator.fit(queries.X, queries.y, queries.sizes, position=mixed)
+
+
 def test_pickles_and_what_is_not_fitted(queries, held_out):
     estimator = RankingEstimator(TREES)
     with pytest.raises(NotFittedError, match="RankingEstimator: call fit before this method"):

@@ -1,5 +1,7 @@
 """The loss for sentence-transformers' trainer: with a model that stands in for a cross-encoder, and with the library."""
 
+import importlib.metadata
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -77,8 +79,18 @@ def test_a_loss_that_draws_draws_anew_in_training_only():
     loss = RankingLoss(Encoder(), "stochastic_rank")
     values = {loss([QUERIES, DOCUMENTS], LABELS).item() for _ in range(4)}
     assert len(values) == 4
+    # The trainer calls this before an evaluation, and the other one before a step.
+    loss.model.eval()
+    assert len({loss([QUERIES, DOCUMENTS], LABELS).item() for _ in range(3)}) == 1
+    loss.model.train()
+    assert loss([QUERIES, DOCUMENTS], LABELS).item() not in values
     loss.eval()
     assert len({loss([QUERIES, DOCUMENTS], LABELS).item() for _ in range(3)}) == 1
+
+
+def test_the_extra_has_what_the_trainer_needs():
+    needed = [of for of in importlib.metadata.requires("burn-rank") if of.startswith("sentence-transformers")]
+    assert needed and all(of.startswith("sentence-transformers[train]") for of in needed), needed
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
