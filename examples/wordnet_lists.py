@@ -21,19 +21,19 @@ PARTS = {"train": (2400, range(0, 80)), "validation": (300, range(80, 90)), "tes
 def synsets(folder):
     """The definition and the examples of each meaning, and the meanings of each lemma, the most frequent first."""
     glosses, meanings = {}, {}
-    for kind in ["noun", "verb", "adj", "adv"]:
+    for letter, kind in {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}.items():
         with open(os.path.join(folder, f"data.{kind}"), encoding="utf-8") as file:
             for line in file:
                 if not line.startswith("  "):
                     gloss = line.split(" | ", 1)[1].strip()
                     definition = re.split(r'; *"', gloss, maxsplit=1)[0].strip()
-                    glosses[kind[0] + line[:8]] = definition, re.findall(r'"([^"]+)"', gloss)
+                    glosses[letter + line[:8]] = definition, re.findall(r'"([^"]+)"', gloss)
         with open(os.path.join(folder, f"index.{kind}"), encoding="utf-8") as file:
             for line in file:
                 if not line.startswith("  "):
                     fields = line.split()
                     offsets = fields[-int(fields[2]):]
-                    meanings.setdefault(fields[0].replace("_", " "), []).extend(kind[0] + at for at in offsets)
+                    meanings.setdefault(fields[0].replace("_", " "), []).extend(letter + at for at in offsets)
     return glosses, meanings
 
 

@@ -98,6 +98,7 @@ fn tests() -> Vec<Trial> {
         test!(programs::fish_accepts_its_script, programs::installed("fish")),
         test!(programs::zsh_accepts_its_script, programs::installed("zsh")),
         test!(programs::the_pages_are_valid_troff, programs::installed("groff")),
+        test!(python_pages::adjectives_and_adverbs_of_wordnet_keep_their_definitions, python::with(&[])),
         test!(python_pages::a_new_ranker_every_night, python::with(&[])),
         test!(
             python_pages::a_ranker_in_onnx_runtime,
