@@ -124,3 +124,19 @@ fn the_readme_is_short_and_shows_first_what_it_is() {
     let places: Vec<usize> = parts.iter().map(|part| place(part)).collect();
     assert!(places.is_sorted() && places[parts.len() - 1] < 80, "{places:?}");
 }
+
+/// cron gives a command the home of its user and a short search path.
+#[cfg(unix)]
+#[test]
+fn cron_finds_the_command_where_cargo_installs_it() {
+    let bench = Bench::default();
+    let page = page("docs/how-to/nightly.md");
+    let line = page.lines().find_map(|line| line.strip_prefix("0 2 * * * ")).unwrap();
+    let line = line.replace("\\%", "%").replace("/srv/ranker", bench.path("").to_str().unwrap());
+    bench.write("nightly.sh", "echo \"$PATH for $1\"\n");
+    let mut cron = Command::new("/bin/sh");
+    cron.args(["-c", &line]).env_clear().envs([("HOME", "/home/user"), ("PATH", "/usr/bin:/bin")]);
+    assert!(cron.status().unwrap().success(), "{line}");
+    let found = bench.text("nightly.log");
+    assert!(found.starts_with("/home/user/.cargo/bin:/usr/bin:/bin for "), "{found}");
+}
