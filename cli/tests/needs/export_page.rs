@@ -18,16 +18,19 @@ pub fn the_python_of_the_page_on_exports_reads_exports() {
     }
     bench.done("convert linear/ranker.safetensors ranker.onnx");
     bench.done("convert trees/ranker.safetensors ranker.txt");
+    bench.done("convert trees/ranker.safetensors ranker.json --format xgboost");
     fs::copy(bench.path("linear/ranker.safetensors"), bench.path("ranker.safetensors")).unwrap();
     let blocks = blocks(&page("docs/how-to/export.md"), "python");
-    assert_eq!(blocks.len(), 3);
-    // The blocks run one after the other, and the scores of each are kept. The first and the last read the same ranker.
+    assert_eq!(blocks.len(), 4);
+    // The blocks run one after the other, and the scores so far are kept. The first and the last read the same ranker,
+    // and the third explains the scores of the second.
     let mut script = String::from("found = []\n");
     for block in blocks {
         script += &format!("{block}found.append(numpy.ravel(scores))\n");
     }
-    script += "assert [len(scores) for scores in found] == [20, 20, 20], found\n";
-    script += "assert numpy.allclose(found[0], found[2], rtol=1e-5, atol=1e-5), found\n";
+    script += "assert [len(scores) for scores in found] == [20] * 4, found\n";
+    script += "assert numpy.allclose(found[0], found[3], rtol=1e-5, atol=1e-5), found\n";
+    script += "assert numpy.allclose(contributions.sum(axis=1), found[1], rtol=1e-5, atol=1e-5), contributions\n";
     bench.write("blocks.py", &script);
     let output = Command::new("python3").arg("blocks.py").current_dir(bench.path("")).output().unwrap();
     assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));

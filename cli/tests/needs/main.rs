@@ -86,7 +86,7 @@ fn tests() -> Vec<Trial> {
         test!(disk::an_overwriting_run_on_a_full_disk_leaves_the_old_run, mounts),
         test!(
             export_page::the_python_of_the_page_on_exports_reads_exports,
-            python::with(&["lightgbm", "numpy", "onnxruntime", "safetensors"])
+            python::with(&["lightgbm", "numpy", "onnxruntime", "safetensors", "xgboost"])
         ),
         test!(format_1::every_ranker_scores_to_the_bit, format_1::recorded_here()),
         test!(
