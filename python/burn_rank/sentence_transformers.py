@@ -19,17 +19,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ._burn_rank import __version__
 from ._losses import losses
 from .torch import Loss, loss
 
-_CITATION = """
-@software{burn_rank,
-    title={burn-rank: learning to rank on burn},
-    author={{The burn-rank developers}},
-    version={0.1.0},
-    year={2026},
-    note={Pre-release. State the commit that you used.}
-}
+_CITATION = f"""
+@software{{burn_rank,
+    title={{burn-rank: learning to rank on burn}},
+    author={{{{The burn-rank developers}}}},
+    version={{{__version__}}},
+    year={{2026}},
+    note={{Pre-release. State the commit that you used.}}
+}}
 """
 
 

@@ -6,6 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import burn_rank  # noqa: E402
 import burn_rank.torch as rank  # noqa: E402
 from burn_rank.sentence_transformers import RankingLoss  # noqa: E402
 
@@ -111,7 +112,7 @@ def test_settings_are_for_a_model_card():
         "mini_batch_size": 8,
         "teacher": False,
     }
-    assert "burn-rank" in loss.citation and "rank_net" in repr(loss)
+    assert f"version={{{burn_rank.__version__}}}," in loss.citation and "rank_net" in repr(loss)
 
 
 def test_a_teacher_needs_a_loss_that_reads_any_number():
