@@ -213,7 +213,7 @@ fn mistakes_are_refused_where_they_are() {
         ("device=nothing", "nothing"),
         ("measure.round=2", "measure.round: found 2, expected none"),
         ("learner.freeze=[\"all\"]", "unknown part `all`"),
-        // The pooler that is left is none of a tower's.
+        // Towers read no pooler, so the one that is left has nothing to learn.
         ("learner.freeze=[\"embeddings\",\"encoder\"]", "learner.freeze: no weight is left to train"),
     ] {
         let error = home.refused(&["train", "a.toml", "--out", "run", "--set", set]);
