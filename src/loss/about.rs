@@ -255,14 +255,16 @@ impl<'a> About<'a> {
     }
 
     /// Describes the approximation used for lists of up to `documents` documents, with its measured errors; `None` if
-    /// the loss is computed exactly by its formula, however long the list is.
+    /// the loss is computed exactly by its formula, however long the list is. Of a sum of losses, it is the one with
+    /// the largest error.
     ///
     /// # Errors
     /// Returns an error if the user requested an approximation that misses its error tolerance for lists of this
     /// length.
     pub fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
         let found = self.by_length.iter().map(|by_length| by_length.approximation(documents, scores));
-        Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next())
+        let found = found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
+        Ok(found.max_by(|a, b| a.error_f32.total_cmp(&b.error_f32)))
     }
 
     /// Estimates how many bytes the loss stores for the document pairs of `batch` lists with up to `documents`
@@ -422,6 +424,8 @@ mod tests {
             assert_eq!(approximation(&sum), approximation(&*soft));
         }
         assert!(approximation(&*soft).starts_with("Ok(Some"));
+        let cut = LossSpec::new("soft_ndcg").with("k", 10).build().unwrap();
+        assert_eq!(approximation(&Sum(&*cut, &*soft)), approximation(&*soft));
     }
 
     #[test]

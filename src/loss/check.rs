@@ -1,5 +1,7 @@
 //! Checks the shapes, scores, labels, weights and offsets of batches and datasets.
 
+use std::borrow::Cow;
+
 use burn::tensor::Tensor;
 
 use super::about::{About, check_label};
@@ -56,10 +58,12 @@ pub(super) fn check_values(about: &About<'_>, lists: &Lists) -> Result<(), LossE
     }
     check_device(&lists.scores)?;
     lists.check_for(about)?;
-    check_documents(about, &about.read(lists))?;
+    let read = about.read(lists);
+    check_documents(about, &read)
+        .map_err(|error| if matches!(read, Cow::Owned(_)) { of_teacher(error) } else { error })?;
     if about.needs_teacher {
         let taught = lists.taught().ok_or(LossError::NoTeacher { loss: about.name })?;
-        check_documents(&About::new(about.name, about.orientation), &taught)?;
+        check_documents(&About::new(about.name, about.orientation), &taught).map_err(of_teacher)?;
     }
     let weights = lists.document_weights.iter().flat_map(|weights| weights.to_data().iter::<f64>().collect::<Vec<_>>());
     match weights.enumerate().find(|(_, weight)| !(weight.is_finite() && *weight >= 0.0)) {
@@ -68,6 +72,16 @@ pub(super) fn check_values(about: &About<'_>, lists: &Lists) -> Result<(), LossE
             Err(LossError::DocumentWeight { query, document, found })
         }
         None => Ok(()),
+    }
+}
+
+/// Turns the error of a label that was a teacher's score into the error of this score.
+fn of_teacher(error: LossError) -> LossError {
+    match error {
+        LossError::Label { query, document, found, expected } => {
+            LossError::TeacherScore { query, document, found, expected }
+        }
+        other => other,
     }
 }
 

@@ -120,6 +120,18 @@ pub enum LossError {
         /// The labels that the gain allows, in words.
         expected: String,
     },
+    /// A teacher's score is outside the domain of the loss.
+    #[error("query {}, document {}: teacher's score {found}, expected {expected}", .query + 1, .document + 1)]
+    TeacherScore {
+        /// The index of the query, counted from 0 here and from 1 in the message.
+        query: usize,
+        /// The index of the document in its query, counted from 0 here and from 1 in the message.
+        document: usize,
+        /// The teacher's score.
+        found: f64,
+        /// The scores that the loss allows, in words.
+        expected: String,
+    },
     /// The score of a document is not finite.
     #[error("query {}, document {}: score {found}, expected a finite number", .query + 1, .document + 1)]
     Score {
@@ -294,9 +306,15 @@ pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usiz
     k.map(|k| at_least_one(loss, "k", k, "a cut-off of 1 or more, or none")).transpose()
 }
 
-/// Returns the number of draws if it is at least 1, and an error otherwise.
-pub(crate) fn samples(loss: &'static str, samples: usize) -> Result<usize, LossError> {
-    at_least_one(loss, "samples", samples, "a number of samples, 1 or more")
+/// The largest number of draws, all of which are in memory until the backward pass.
+const MOST_DRAWS: usize = 10_000;
+
+/// Returns the number of draws if it is from `least` to 10,000, and an error otherwise.
+pub(crate) fn draws(loss: &'static str, key: &str, least: usize, found: usize) -> Result<usize, LossError> {
+    if (least..=MOST_DRAWS).contains(&found) {
+        return Ok(found);
+    }
+    Err(LossError::parameter(loss, key, found, format!("from {least} to {MOST_DRAWS}")))
 }
 
 /// The largest label that a loss with an exponential gain accepts.

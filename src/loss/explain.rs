@@ -8,7 +8,7 @@ use super::about::Orientation;
 use super::check::check_values;
 use super::error::{LossError, same_shape};
 use super::lists::Lists;
-use super::ranking_loss::{RankingLoss, idle_queries};
+use super::ranking_loss::RankingLoss;
 
 /// The value, loss and gradient of one list, as returned by [`explain`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,15 +76,13 @@ pub fn explain_taught(
     if !device.supports_dtype(dtype) {
         return Err(LossError::Type { found: dtype });
     }
-    let in_f32 = |values: &[f64]| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() };
-    let taught = teacher.map(in_f32).unwrap_or_default();
-    let learnable = idle_queries(loss, &in_f32(labels), &taught, &[0, labels.len()])?.is_empty();
     let device = device.clone().autodiff();
     let shape = [1, scores.len()];
     let scores = TensorData::new(scores.to_vec(), shape);
     let scores = Tensor::<2>::from_data(scores, (&device, dtype)).require_grad();
     let lists = Lists::of_one(scores.clone(), labels, teacher);
     check_values(&loss.about(), &lists)?;
+    let learnable = loss.learnable(&loss.about().read(&lists)).into_data().iter::<bool>().all(|found| found);
     let output = loss.forward_lists(&lists, Reduction::Sum);
     let value: f64 = output.to_data().iter::<f64>().sum();
     let gradients = output.backward();
@@ -103,7 +101,7 @@ pub fn explain_taught(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::ApproxNdcgConfig;
+    use crate::loss::{ApproxNdcgConfig, RankNetConfig};
 
     #[test]
     fn value_and_loss_add_up_and_the_gradient_pulls_the_relevant_document_up() {
@@ -118,6 +116,13 @@ mod tests {
         let loss = ApproxNdcgConfig::new().init().unwrap();
         let explained = explain(&loss, &[0.0, 0.1], &[0.0, 0.0], DType::F64).unwrap();
         assert_eq!((explained.learnable, explained.loss, explained.grad), (false, 0.0, vec![0.0, 0.0]));
+    }
+
+    #[test]
+    fn labels_that_differ_only_in_float64_can_be_learned() {
+        let labels = [0.1, 0.1 + 1e-11];
+        let explained = explain(&RankNetConfig::new().init().unwrap(), &[0.0, 1.0], &labels, DType::F64).unwrap();
+        assert!(explained.learnable && explained.loss > 0.0, "{explained:?}");
     }
 
     #[test]

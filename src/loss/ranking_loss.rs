@@ -247,7 +247,7 @@ impl Lists {
         let losses = loss.query_losses(&lists);
         assert_per_query(about.name, "losses", losses.dims(), self);
         assert_per_query(about.name, "learnable queries", learnable.dims(), self);
-        losses.mask_fill(learnable.bool_not(), 0.0)
+        losses_of_scores(losses, &lists).mask_fill(learnable.bool_not(), 0.0)
     }
 
     /// Creates one list without padding from its scores, `[1, documents]`, its labels, and the scores of a teacher, NaN
@@ -321,6 +321,16 @@ pub(crate) fn idle_queries<L: RankingLoss + ?Sized>(
         loss.learnable(&about.read(&lists)).into_data().iter::<bool>().all(|found| found)
     };
     Ok(offsets.windows(2).enumerate().filter(|(_, range)| !learnable(range)).map(|(query, _)| query).collect())
+}
+
+/// Returns losses that have a gradient with respect to the scores, which is 0 if the losses do not depend on them.
+/// burn computes no gradient of a tensor that has no path to a leaf.
+pub(super) fn losses_of_scores(losses: Tensor<1>, lists: &Lists) -> Tensor<1> {
+    if losses.is_tracked() || !lists.scores.is_tracked() {
+        return losses;
+    }
+    let everywhere = lists.mask.clone().greater_equal_elem(0.0);
+    losses + lists.scores.clone().mask_fill(everywhere, 0.0).sum_dim(1).squeeze_dim(1)
 }
 
 /// Panics unless a loss or measure returned one value for each query.

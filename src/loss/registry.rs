@@ -396,6 +396,14 @@ mod tests {
             message("approx_ndcg", json!({"alpha": 0})),
             "approx_ndcg.alpha = 0: expected a finite number above 0"
         );
+        for (loss, key, found, least) in [
+            ("softmax_cross_entropy", "gumbel_samples", 1_000_000_000, 0),
+            ("stochastic_rank", "samples", 0, 1),
+            ("yeti_loss", "samples", 10_001, 1),
+        ] {
+            let expected = format!("{loss}.{key} = {found}: expected from {least} to 10000");
+            assert_eq!(message(loss, json!({key: found})), expected);
+        }
     }
 
     #[test]

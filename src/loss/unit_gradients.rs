@@ -20,6 +20,7 @@ use burn::tensor::Bool;
 use serde::{Deserialize, Serialize};
 
 use super::prelude::*;
+use super::ranking_loss::losses_of_scores;
 use crate::op::{SHORTEST_GRADIENT, with_unit_gradient};
 
 /// The configuration key of [`QueryGradients`], which every registered loss accepts.
@@ -123,10 +124,11 @@ impl RankingLoss for UnitGradients {
         }
         // A separate graph is needed, because the gradient in the caller's graph already includes the query weights.
         let leaf = lists.scores.clone().detach().require_grad();
-        let losses = self.loss.query_losses(&Lists { scores: leaf.clone(), ..lists.clone() });
+        let of_leaf = Lists { scores: leaf.clone(), ..lists.clone() };
+        let losses = losses_of_scores(self.loss.query_losses(&of_leaf), &of_leaf);
         // The pass begins with a 1 for each query, as it would behind their sum.
         let mut gradients = losses.clone().backward();
-        // A loss that does not depend on the scores leaves no gradient.
+        // A loss whose other inputs are learned may leave none.
         let gradient = leaf.grad_remove(&mut gradients);
         let gradient = gradient.map_or_else(|| lists.mask.zeros_like(), Tensor::from_inner);
         with_unit_gradient(losses, lists.scores.clone(), gradient, lists.mask.clone())
@@ -294,6 +296,28 @@ mod tests {
             curved += 1;
         }
         assert!(curved > 3, "{curved}");
+    }
+
+    /// A loss that reads only labels.
+    #[derive(Debug)]
+    struct OfLabels;
+
+    impl RankingLoss for OfLabels {
+        fn about(&self) -> About<'_> {
+            About::new("of_labels", Orientation::Loss)
+        }
+
+        fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+            lists.labels.clone().sum_dim(1).squeeze_dim(1)
+        }
+    }
+
+    #[test]
+    fn a_loss_that_does_not_depend_on_the_scores_has_a_gradient_of_0() {
+        for loss in [&OfLabels as &dyn RankingLoss, &UnitGradients::new(OfLabels)] {
+            let explained = explain(loss, &SCORES, &LABELS, DType::F64).unwrap();
+            assert_eq!((explained.loss, explained.grad), (6.0, vec![0.0; 5]));
+        }
     }
 
     /// Unit gradients can be requested by the name of a loss or by the type [`UnitGradients`].

@@ -274,7 +274,8 @@ impl Measure {
     /// Describes what a query must contain for the measure not to be 0/0.
     fn needs(self) -> &'static str {
         match self {
-            Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) => "a label above 0",
+            Measure::Ndcg(_) => "a label with a gain above 0",
+            Measure::Dcg(_) | Measure::Err(_) => "a label above 0",
             Measure::KendallTau | Measure::PairAccuracy => "two documents of different labels",
             Measure::Own(_) => "anything that it finds",
             _ => "a relevant document",

@@ -89,17 +89,10 @@ fn range(owners: &[&str], key: &str, probe: Probe) -> Result<String> {
         }
         _ => text.expected.clone(),
     };
-    let words = [
-        "a finite number ",
-        "a finite number, ",
-        "a number of samples, ",
-        "a number ",
-        "a probability, ",
-        "a cut-off of ",
-    ]
-    .iter()
-    .find_map(|begin| words.strip_prefix(begin))
-    .unwrap_or(&words);
+    let words = ["a finite number ", "a finite number, ", "a number ", "a probability, ", "a cut-off of "]
+        .iter()
+        .find_map(|begin| words.strip_prefix(begin))
+        .unwrap_or(&words);
     let words = words.strip_suffix(", or none").unwrap_or(words).replace("1 or more", "1 or above");
     let words = match (words.strip_prefix("at least "), words.split_once(" to ")) {
         (Some(least), _) if least.parse::<u64>().is_ok() => format!("{least} or above"),
@@ -442,8 +435,8 @@ fn about_parameter(loss: &str, key: &str) -> Result<String> {
 /// Returns the page of the parameters of losses.
 pub fn losses() -> Result<String> {
     let mut page = format!("{MADE}# Parameters of losses\n\n");
-    page +=
-        "[Losses](losses.md) says how a configuration chooses a loss. `burn-rank models --losses` lists the losses.\n";
+    page += "[Losses](losses.md) says how a configuration chooses a loss. `burn-rank models --losses` lists the losses.\n\
+         A number above 0 is from 1e-12 to 1e12.\n";
     let mut losses: BTreeMap<[String; 4], Vec<String>> = BTreeMap::new();
     let mut bare = Vec::new();
     for entry in LOSSES.iter().filter(|entry| !entry.is_joined()) {

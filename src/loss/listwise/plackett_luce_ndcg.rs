@@ -48,7 +48,7 @@ pub struct PlackettLuceNdcgConfig {
     /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// The number of rankings to draw, 1 or more.
+    /// The number of rankings to draw, from 1 to 10,000.
     #[config(default = 16)]
     pub samples: usize,
     /// The seed of the rankings, to which `gradient` and `boosted_trees` add the run's seed and step.
@@ -60,11 +60,11 @@ impl PlackettLuceNdcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Returns an error if `k` or `samples` is 0, or if the table of gains is invalid.
+    /// Returns an error if `k` is 0, `samples` is out of range, or the table of gains is invalid.
     pub fn init(&self) -> Result<PlackettLuceNdcg, LossError> {
         error::cutoff(NAME, self.k)?;
         error::gain(NAME, &self.gain)?;
-        error::samples(NAME, self.samples)?;
+        error::draws(NAME, "samples", 1, self.samples)?;
         Ok(PlackettLuceNdcg { config: self.clone(), noise: Noise::shared(self.seed) })
     }
 }

@@ -35,7 +35,7 @@ pub struct SoftmaxCrossEntropyConfig {
     /// Whether to divide the labels by their sum.
     #[config(default = false)]
     pub normalize: bool,
-    /// The number of draws of Gumbel noise, or 0 for no noise.
+    /// The number of draws of Gumbel noise, up to 10,000, or 0 for no noise.
     #[config(default = 0)]
     pub gumbel_samples: usize,
     /// The divisor of the scores, also without noise; must be above 0.
@@ -53,9 +53,10 @@ impl SoftmaxCrossEntropyConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Returns an error if `temperature` is not a finite number above 0.
+    /// Returns an error if `temperature` is not a finite number above 0, or if `gumbel_samples` exceeds 10,000.
     pub fn init(&self) -> Result<SoftmaxCrossEntropy, LossError> {
         error::positive(NAME, "temperature", self.temperature)?;
+        error::draws(NAME, "gumbel_samples", 0, self.gumbel_samples)?;
         let noise = Noise { seed: self.seed, by_row: self.noise_by_row };
         Ok(SoftmaxCrossEntropy { config: self.clone(), noise, gain: Gain::Linear })
     }

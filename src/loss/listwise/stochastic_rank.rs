@@ -56,7 +56,7 @@ pub struct StochasticRankConfig {
     /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// The number of draws of noise, 1 or more.
+    /// The number of draws of noise, from 1 to 10,000.
     #[config(default = 16)]
     pub samples: usize,
     /// The seed of the noise, to which `gradient` and `boosted_trees` add the run's seed and step.
@@ -68,8 +68,8 @@ impl StochasticRankConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Returns an error if `sigma` is not a finite number above 0, `mu` is negative, `k` or `samples` is 0, or the
-    /// table of gains is invalid.
+    /// Returns an error if `sigma` is not a finite number above 0, `mu` is negative, `k` is 0, `samples` is out of
+    /// range, or the table of gains is invalid.
     pub fn init(&self) -> Result<StochasticRank, LossError> {
         let Temperature { value, unit } = self.temperature;
         Ok(StochasticRank {
@@ -78,7 +78,7 @@ impl StochasticRankConfig {
             mu: error::not_negative(NAME, "mu", self.mu)?,
             k: error::cutoff(NAME, self.k)?,
             gain: error::gain(NAME, &self.gain)?,
-            samples: error::samples(NAME, self.samples)?,
+            samples: error::draws(NAME, "samples", 1, self.samples)?,
             noise: Noise::shared(self.seed),
         })
     }

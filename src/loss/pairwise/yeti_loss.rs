@@ -40,7 +40,7 @@ pub struct YetiLossConfig {
     /// The function that maps a label to its gain.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// The number of draws of noise, 1 or more.
+    /// The number of draws of noise, from 1 to 10,000.
     #[config(default = 16)]
     pub samples: usize,
     /// The seed of the noise, to which `gradient` and `boosted_trees` add the run's seed and step.
@@ -52,11 +52,11 @@ impl YetiLossConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Returns an error if `k` or `samples` is 0, or if the table of gains is invalid.
+    /// Returns an error if `k` is 0, `samples` is out of range, or the table of gains is invalid.
     pub fn init(&self) -> Result<YetiLoss, LossError> {
         error::cutoff(NAME, self.k)?;
         error::gain(NAME, &self.gain)?;
-        error::samples(NAME, self.samples)?;
+        error::draws(NAME, "samples", 1, self.samples)?;
         Ok(YetiLoss { config: self.clone(), noise: Noise::shared(self.seed) })
     }
 }

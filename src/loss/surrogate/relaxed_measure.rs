@@ -108,7 +108,7 @@ pub struct RelaxedMeasureConfig {
     pub model: Option<RankModel>,
     /// The bound to minimize in place of one minus the measure; `None` minimizes one minus the measure itself.
     pub bound: Option<TypeOneBound>,
-    /// The number of draws of Gumbel noise, or 0 for no noise.
+    /// The number of draws of Gumbel noise, up to 10,000, or 0 for no noise.
     #[config(default = 0)]
     pub gumbel_samples: usize,
     /// The seed of the noise, to which `gradient` and `boosted_trees` add the run's seed and step.
@@ -168,8 +168,8 @@ impl RelaxedMeasureConfig {
         measure: Arc<dyn PositionMeasure>,
         relaxation: Arc<dyn Relaxation>,
     ) -> Result<Surrogate, LossError> {
-        let surrogate = Surrogate::joined(name, measure, relaxation)?;
-        surrogate.with_noise(self.gumbel_samples, self.seed).with_bound(self.bound)
+        let draws = error::draws(name, "gumbel_samples", 0, self.gumbel_samples)?;
+        Surrogate::joined(name, measure, relaxation)?.with_noise(draws, self.seed).with_bound(self.bound)
     }
 
     /// Returns the cut-off of a measure that takes one.
@@ -399,6 +399,10 @@ mod tests {
 
     #[test]
     fn what_a_cell_does_not_have_is_refused_with_what_has_it() {
+        assert_eq!(
+            message(json!({"gumbel_samples": 10_001})),
+            "relaxed_measure.gumbel_samples = 10001: expected from 0 to 10000"
+        );
         assert_eq!(
             message(json!({"measure": "ndgc"})),
             "relaxed_measure.measure: unknown variant `ndgc`, expected one of `ndcg`, `dcg`, `ap`, `map`, `mrr`, `rr`, \

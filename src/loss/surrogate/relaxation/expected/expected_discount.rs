@@ -76,15 +76,6 @@ impl ExpectedDiscount {
         exponential_fit(&self.discount, n, tolerance, scores).filter(|fit| fit.error(scores) <= tolerance)
     }
 
-    /// Returns the [`fit`](Self::fit) for lists of up to `n` documents. If the fit misses its tolerance, returns the
-    /// closest sum of exponentials instead.
-    pub(super) fn closest_fit(&self, n: usize, scores: DType) -> Option<Arc<ExponentialFit>> {
-        self.fit(n, scores).or_else(|| {
-            let closest = exponential_fit(&self.discount, n, tolerance(n, scores), scores)?;
-            exponential_fit(&self.discount, n, closest.error(scores), scores)
-        })
-    }
-
     /// Returns the method that computes the expectation for lists of `n` documents. `Auto` uses a cut-off only if it is
     /// below `n`.
     pub fn resolve(&self, n: usize) -> RankExpectationMethod {
