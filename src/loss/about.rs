@@ -306,21 +306,22 @@ impl<'a> About<'a> {
         check_offsets(labels.len(), offsets)?;
         for (query, range) in offsets.windows(2).enumerate() {
             for (document, &label) in labels[range[0]..range[1]].iter().enumerate() {
-                check_label(self, query, document, f64::from(label))?;
+                check_label(self, "label", [query, document], f64::from(label))?;
             }
         }
         Ok(())
     }
 }
 
-pub(super) fn check_label(about: &About<'_>, query: usize, document: usize, found: f64) -> Result<(), LossError> {
+pub(super) fn check_label(about: &About<'_>, what: &'static str, at: [usize; 2], found: f64) -> Result<(), LossError> {
+    let [query, document] = at;
     let of_gain = |(gain, is_to_one): (&Gain, bool)| {
         let is_large = || is_to_one && gain.of(found) > 1.0;
         let expected = "a label with a gain from 0 to 1 (grades need `gain = { table = [0, 1, 1, 1] }`)";
         error::label_problem(Some(gain), found).or_else(|| is_large().then(|| expected.to_string()))
     };
     let problem = error::label_problem(about.gain, found).or_else(|| about.gains().find_map(of_gain));
-    problem.map_or(Ok(()), |expected| Err(LossError::Label { query, document, found, expected }))
+    problem.map_or(Ok(()), |expected| Err(LossError::Label { what, query, document, found, expected }))
 }
 
 pub(super) fn check_offsets(documents: usize, offsets: &[usize]) -> Result<(), LossError> {

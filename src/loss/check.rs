@@ -1,7 +1,5 @@
 //! Checks the shapes, scores, labels, weights and offsets of batches and datasets.
 
-use std::borrow::Cow;
-
 use burn::tensor::Tensor;
 
 use super::about::{About, check_label};
@@ -38,15 +36,17 @@ pub fn check_lists<T: Copy + Into<f64>>(
     let counts = |place: usize| mask.is_none_or(|mask| mask[place]);
     let mut places = scores.iter().zip(labels).enumerate().filter(|(place, _)| counts(*place));
     places.try_for_each(|(place, (&score, &label))| {
-        check_document(about, place / documents, place % documents, score.into(), label.into())
+        check_document(about, "label", [place / documents, place % documents], score.into(), label.into())
     })
 }
 
-fn check_document(about: &About<'_>, query: usize, document: usize, score: f64, label: f64) -> Result<(), LossError> {
-    if !score.is_finite() {
-        return Err(LossError::Score { query, document, found: score });
+type Checked = Result<(), LossError>;
+
+fn check_document(about: &About<'_>, what: &'static str, at: [usize; 2], found: f64, label: f64) -> Checked {
+    if !found.is_finite() {
+        return Err(LossError::Score { query: at[0], document: at[1], found });
     }
-    check_label(about, query, document, label)
+    check_label(about, what, at, label)
 }
 
 /// Checks padded lists: the device, what the loss accepts, every score, every label that the loss reads, and every
@@ -58,12 +58,11 @@ pub(super) fn check_values(about: &About<'_>, lists: &Lists) -> Result<(), LossE
     }
     check_device(&lists.scores)?;
     lists.check_for(about)?;
-    let read = about.read(lists);
-    check_documents(about, &read)
-        .map_err(|error| if matches!(read, Cow::Owned(_)) { of_teacher(error) } else { error })?;
+    let what = if lists.teacher.is_some() && !about.needs_teacher { TEACHER } else { "label" };
+    check_documents(about, what, &about.read(lists))?;
     if about.needs_teacher {
         let taught = lists.taught().ok_or(LossError::NoTeacher { loss: about.name })?;
-        check_documents(&About::new(about.name, about.orientation), &taught).map_err(of_teacher)?;
+        check_documents(&About::new(about.name, about.orientation), TEACHER, &taught)?;
     }
     let weights = lists.document_weights.iter().flat_map(|weights| weights.to_data().iter::<f64>().collect::<Vec<_>>());
     match weights.enumerate().find(|(_, weight)| !(weight.is_finite() && *weight >= 0.0)) {
@@ -75,23 +74,16 @@ pub(super) fn check_values(about: &About<'_>, lists: &Lists) -> Result<(), LossE
     }
 }
 
-/// Turns the error of a label that was a teacher's score into the error of this score.
-fn of_teacher(error: LossError) -> LossError {
-    match error {
-        LossError::Label { query, document, found, expected } => {
-            LossError::TeacherScore { query, document, found, expected }
-        }
-        other => other,
-    }
-}
+/// The name of the labels of lists that a loss reads with a teacher's scores in their place.
+const TEACHER: &str = "teacher's score";
 
-fn check_documents(about: &About<'_>, lists: &Lists) -> Result<(), LossError> {
+fn check_documents(about: &About<'_>, what: &'static str, lists: &Lists) -> Result<(), LossError> {
     check_shapes(&lists.scores, &lists.labels, &lists.padded)?;
     let [_, documents] = lists.scores.dims();
     let (scores, labels, padded) = (lists.scores.to_data(), lists.labels.to_data(), lists.padded.to_data());
     let places = scores.iter::<f64>().zip(labels.iter::<f64>()).zip(padded.iter::<bool>()).enumerate();
     places.filter(|(_, (_, padded))| !padded).try_for_each(|(place, ((score, label), _))| {
-        check_document(about, lists.number(place / documents), place % documents, score, label)
+        check_document(about, what, [lists.number(place / documents), place % documents], score, label)
     })
 }
 

@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(refused, LossError::NoTeacher { loss: "list_net" });
         let infinite = lists.clone().with_teacher(tensor(&[1.0, f64::INFINITY, 0.0, 0.0]));
         let refused = both.try_forward(&infinite, Reduction::Mean).unwrap_err();
-        assert!(matches!(refused, LossError::TeacherScore { query: 0, document: 1, .. }), "{refused}");
+        assert!(matches!(refused, LossError::Label { query: 0, document: 1, .. }), "{refused}");
         assert!(refused.to_string().starts_with("query 1, document 2: teacher's score inf"), "{refused}");
         assert!(both.try_forward(&lists.with_teacher(tensor(&SCORES)), Reduction::Mean).is_ok());
         assert!(TeacherMseConfig::new().init().unwrap().about().reads_teacher);

@@ -108,9 +108,11 @@ pub enum LossError {
         /// The number of labels.
         documents: usize,
     },
-    /// A label is outside the domain of the gain.
-    #[error("query {}, document {}: label {found}, expected {expected}", .query + 1, .document + 1)]
+    /// A label, or a teacher's score in its place, is outside the domain of the gain.
+    #[error("query {}, document {}: {what} {found}, expected {expected}", .query + 1, .document + 1)]
     Label {
+        /// Whether it is a label or a teacher's score.
+        what: &'static str,
         /// The index of the query, counted from 0 here and from 1 in the message.
         query: usize,
         /// The index of the document in its query, counted from 0 here and from 1 in the message.
@@ -118,18 +120,6 @@ pub enum LossError {
         /// The label.
         found: f64,
         /// The labels that the gain allows, in words.
-        expected: String,
-    },
-    /// A teacher's score is outside the domain of the loss.
-    #[error("query {}, document {}: teacher's score {found}, expected {expected}", .query + 1, .document + 1)]
-    TeacherScore {
-        /// The index of the query, counted from 0 here and from 1 in the message.
-        query: usize,
-        /// The index of the document in its query, counted from 0 here and from 1 in the message.
-        document: usize,
-        /// The teacher's score.
-        found: f64,
-        /// The scores that the loss allows, in words.
         expected: String,
     },
     /// The score of a document is not finite.
@@ -248,13 +238,8 @@ fn parameter_in_words(loss: &str, refusal: &Refusal) -> String {
 
 impl LossError {
     /// Creates the error for a parameter that is out of range.
-    pub(crate) fn parameter(
-        loss: &'static str,
-        parameter: &str,
-        found: impl Display,
-        expected: impl Into<String>,
-    ) -> Self {
-        Self::Parameter { loss, refusal: Refusal::new(parameter, found, expected) }
+    pub(crate) fn parameter(loss: &'static str, key: &str, found: impl Display, expected: impl Into<String>) -> Self {
+        Self::Parameter { loss, refusal: Refusal::new(key, found, expected) }
     }
 }
 

@@ -85,11 +85,8 @@ pub fn explain_taught(
     let learnable = loss.learnable(&loss.about().read(&lists)).into_data().iter::<bool>().all(|found| found);
     let output = loss.forward_lists(&lists, Reduction::Sum);
     let value: f64 = output.to_data().iter::<f64>().sum();
-    let gradients = output.backward();
-    let grad = match scores.grad(&gradients) {
-        Some(gradient) => gradient.into_data().iter::<f64>().collect(),
-        None => vec![0.0; shape[1]],
-    };
+    let grad = scores.grad(&output.backward());
+    let grad = grad.map_or_else(|| vec![0.0; labels.len()], |grad| grad.into_data().iter::<f64>().collect());
     let measure = match loss.about().orientation {
         Orientation::NormalizedMeasure => 1.0 - value,
         Orientation::Measure => -value,

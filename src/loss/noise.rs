@@ -123,10 +123,7 @@ fn gumbel_noise(seed: u64, draw: usize, list: usize, n: usize) -> Vec<f64> {
 
 /// Returns the mean of `of(draw)` over the draws 0 to `draws - 1`; `draws` is at least 1.
 pub(super) fn mean_over_draws(draws: usize, of: impl Fn(usize) -> Tensor<1>) -> Tensor<1> {
-    match draws {
-        1 => of(0),
-        _ => (1..draws).map(&of).fold(of(0), |sum, one| sum + one) * (1.0 / draws as f64),
-    }
+    (1..draws).map(&of).fold(of(0), |sum, one| sum + one) * (1.0 / draws as f64)
 }
 
 #[cfg(test)]

@@ -329,8 +329,7 @@ pub(super) fn losses_of_scores(losses: Tensor<1>, lists: &Lists) -> Tensor<1> {
     if losses.is_tracked() || !lists.scores.is_tracked() {
         return losses;
     }
-    let everywhere = lists.mask.clone().greater_equal_elem(0.0);
-    losses + lists.scores.clone().mask_fill(everywhere, 0.0).sum_dim(1).squeeze_dim(1)
+    losses + lists.scores.clone().mask_fill(lists.mask.clone().greater_equal_elem(0.0), 0.0).sum_dim(1).squeeze_dim(1)
 }
 
 /// Panics unless a loss or measure returned one value for each query.

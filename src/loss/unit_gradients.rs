@@ -127,9 +127,8 @@ impl RankingLoss for UnitGradients {
         let of_leaf = Lists { scores: leaf.clone(), ..lists.clone() };
         let losses = losses_of_scores(self.loss.query_losses(&of_leaf), &of_leaf);
         // The pass begins with a 1 for each query, as it would behind their sum.
-        let mut gradients = losses.clone().backward();
-        // A loss whose other inputs are learned may leave none.
-        let gradient = leaf.grad_remove(&mut gradients);
+        let gradient = leaf.grad_remove(&mut losses.clone().backward());
+        // A loss may depend on other leaves alone.
         let gradient = gradient.map_or_else(|| lists.mask.zeros_like(), Tensor::from_inner);
         with_unit_gradient(losses, lists.scores.clone(), gradient, lists.mask.clone())
     }

@@ -218,7 +218,7 @@ fn check_set(training: &Training) -> Result<(), TextError> {
         return refused(format!("document `{document}` has no `score`, which the loss of a teacher reads"));
     }
     match about.check_labels(&data.labels, &data.offsets) {
-        Err(LossError::Label { query, document, found, expected }) => {
+        Err(LossError::Label { query, document, found, expected, .. }) => {
             let (list, document) = (&data.query_ids[query], &data.document_ids[data.range(query).start + document]);
             refused(format!(
                 "query `{list}`, document `{document}`: relevance {found}, expected {expected} for {}",

@@ -275,7 +275,7 @@ pub(crate) fn fitted_measure(
 pub(crate) fn learnable(learner: &'static str, loss: &dyn RankingLoss, job: Job) -> Result<()> {
     let (about, train) = (loss.about(), job.train);
     match about.check_labels(&train.labels, &train.offsets) {
-        Err(LossError::Label { query, document, found, expected }) => {
+        Err(LossError::Label { query, document, found, expected, .. }) => {
             let reason = format!(
                 "query {}, document {}: label {found}, expected {expected} for {}",
                 train.query_ids[query],
