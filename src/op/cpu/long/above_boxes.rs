@@ -257,14 +257,14 @@ impl Sum for Products<'_> {
         let (logarithms, shares) = values.split_at_mut(bases.len() * t.len());
         for (chunk, differences) in t.chunks(CHUNK).enumerate() {
             let [ahead, behind, _] = chances::<FMA>(differences, 1.0, self.0.shift);
-            let at = chunk * CHUNK;
-            for (values, &base) in logarithms.chunks_exact_mut(t.len()).zip(bases) {
-                for ((value, &ahead), &behind) in values[at..].iter_mut().zip(&ahead).zip(&behind) {
+            let here = |row: usize| row * t.len() + chunk * CHUNK..(row + 1) * t.len();
+            for (row, &base) in bases.iter().enumerate() {
+                for ((value, &ahead), &behind) in logarithms[here(row)].iter_mut().zip(&ahead).zip(&behind) {
                     *value = factor::<FMA>(base, ahead, behind).larger(f64::MIN_POSITIVE).logarithm::<FMA>();
                 }
             }
-            for (values, &base) in shares.chunks_exact_mut(t.len()).zip(bases) {
-                for ((value, &ahead), &behind) in values[at..].iter_mut().zip(&ahead).zip(&behind) {
+            for (row, &base) in bases.iter().enumerate().take(shares.len() / t.len()) {
+                for ((value, &ahead), &behind) in shares[here(row)].iter_mut().zip(&ahead).zip(&behind) {
                     *value = ahead * base / factor::<FMA>(base, ahead, behind);
                 }
             }
@@ -277,11 +277,10 @@ impl Sum for Products<'_> {
         let width = values.len() / self.sizes().functions;
         let (of_levels, shares) = sums.split_at_mut(self.0.terms.len() * width);
         for level in 0..levels {
-            let values = values.chunks_exact(width).skip(level).step_by(levels);
-            add_rows::<FMA>(values, weight(level), of_levels, width);
+            add_rows::<FMA>(&values[level * width..], levels * width, weight(level), of_levels, width);
         }
         if self.0.b.is_some() {
-            add_rows::<FMA>(values.chunks_exact(width).skip(self.0.bases.len()), weight(levels), shares, width);
+            add_rows::<FMA>(&values[self.0.bases.len() * width..], width, weight(levels), shares, width);
         }
     }
 
@@ -316,13 +315,14 @@ impl Sum for Products<'_> {
     }
 }
 
+/// Adds to each row of `sums` the weighted row of `values` that begins `stride` values after the one before.
 #[inline(always)]
-fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight: f64, sums: &mut [f64], width: usize) {
+fn add_rows<const FMA: bool>(values: &[f64], stride: usize, weight: f64, sums: &mut [f64], width: usize) {
     if weight == 0.0 {
         return;
     }
-    for (sums, values) in sums.chunks_exact_mut(width).zip(values) {
-        for (sum, &value) in sums.iter_mut().zip(values) {
+    for row in 0..sums.len() / width {
+        for (sum, &value) in sums[row * width..][..width].iter_mut().zip(&values[row * stride..][..width]) {
             *sum = value.fma::<FMA>(weight, *sum);
         }
     }
@@ -375,16 +375,16 @@ impl Sum for Flows<'_> {
             let (h, k) = values.split_at_mut(bases.len() * t.len());
             for (chunk, differences) in t.chunks(CHUNK).enumerate() {
                 let [ahead, behind, bell] = chances::<FMA>(differences, sign, *shift);
-                let at = chunk * CHUNK;
+                let here = |row: usize| row * t.len() + chunk * CHUNK..(row + 1) * t.len();
                 let chances = ahead.iter().zip(&behind).zip(&bell);
-                for (values, &base) in h.chunks_exact_mut(t.len()).zip(bases) {
-                    for (value, ((&ahead, &behind), &bell)) in values[at..].iter_mut().zip(chances.clone()) {
+                for (row, &base) in bases.iter().enumerate() {
+                    for (value, ((&ahead, &behind), &bell)) in h[here(row)].iter_mut().zip(chances.clone()) {
                         let factor = factor::<FMA>(base, ahead, behind).larger(f64::MIN_POSITIVE);
                         *value = (base - 1.0) * bell / factor;
                     }
                 }
-                for (values, term) in k.chunks_exact_mut(t.len()).zip(*terms) {
-                    for (value, ((&ahead, &behind), &bell)) in values[at..].iter_mut().zip(chances.clone()) {
+                for (row, term) in terms.iter().enumerate().take(k.len() / t.len()) {
+                    for (value, ((&ahead, &behind), &bell)) in k[here(row)].iter_mut().zip(chances.clone()) {
                         let factor = factor::<FMA>(term.base, ahead, behind);
                         *value = term.base * bell / (factor * factor);
                     }
@@ -404,11 +404,11 @@ impl Sum for Flows<'_> {
         let first = Products(self.meeting).sizes().weights_per_source;
         let (by_level, by_b) = to_below.split_at_mut(levels * width);
         for (m, values) in to.chunks_exact(levels * width).take(count).enumerate() {
-            add_rows::<FMA>(values.chunks_exact(width), weight(first + m), by_level, width);
+            add_rows::<FMA>(values, width, weight(first + m), by_level, width);
         }
         if b.is_some() {
             for (m, values) in to[bases.len() * width..].chunks_exact(width).enumerate() {
-                add_rows::<FMA>(std::iter::once(values), weight(first + count + m), by_b, width);
+                add_rows::<FMA>(values, width, weight(first + count + m), by_b, width);
             }
         }
     }
