@@ -9,7 +9,7 @@ use crate::Result;
 const MOST_WORDS: usize = 25;
 
 /// Ranges at the end of a sentence, which have a column.
-const RANGES: [&str; 14] = [
+const RANGES: [&str; 15] = [
     ", 0 or above",
     ", 1 or more",
     ", at least 0 and below 1",
@@ -18,6 +18,7 @@ const RANGES: [&str; 14] = [
     ", above 0 and at most 1",
     ", above 0",
     ", from 2 to 256",
+    ", from 1 to 10,000",
     "; must be above 0",
     "; must be 0 or above",
     ". Must be above 0",
