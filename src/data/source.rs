@@ -93,7 +93,7 @@ impl Source {
     }
 
     /// Returns whole lines to the source: the next block begins with them.
-    pub fn put_back(&mut self, mut lines: Vec<u8>) {
+    pub(crate) fn put_back(&mut self, mut lines: Vec<u8>) {
         lines.append(&mut self.rest);
         self.rest = lines;
     }
