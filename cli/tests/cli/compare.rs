@@ -152,7 +152,10 @@ fn systems_that_cannot_be_compared_are_refused() {
     assert_eq!(refused(&["a", "dat"]), "error: dat: found no such file or folder\n");
     contains(&refused(&["a", "--qrels", "data"]), &["expected two runs or more with --qrels"]);
     contains(&refused(&["run", "run", "--qrels", "data", "--missing", "zero"]), &["found TREC runs"]);
-    contains(&refused(&["short", "short", "none"]), &["ndcg@10 has no mean", "none of which has a label with a gain above 0"]);
+    contains(
+        &refused(&["short", "short", "none"]),
+        &["ndcg@10 has no mean", "none of which has a label with a gain above 0"],
+    );
     contains(&refused(&["short", "short", "data.safetensors"]), &["data.safetensors"]);
     bench.run(&["compare"]).code(2);
     bench.run(&["compare", "a", "b", "data", "--resamples", "0"]).code(2);
