@@ -292,7 +292,7 @@ mod tests {
             write(&link, b"newer").unwrap();
             assert_eq!(mode(&path), bits);
         }
-        // A link that is itself replaced has no permissions of its own.
+        // A link has no permissions of its own, so a file that replaces one gets those of a new file.
         write(&new, b"new").unwrap();
         replace(&link, b"new").unwrap();
         assert_eq!(mode(&link), mode(&new));

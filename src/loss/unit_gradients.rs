@@ -128,7 +128,7 @@ impl RankingLoss for UnitGradients {
         let losses = losses_of_scores(self.loss.query_losses(&of_leaf), &of_leaf);
         // The pass begins with a 1 for each query, as it would behind their sum.
         let gradient = leaf.grad_remove(&mut losses.clone().backward());
-        // A loss may depend on other leaves alone.
+        // The scores have no gradient if the loss depends only on other learned values.
         let gradient = gradient.map_or_else(|| lists.mask.zeros_like(), Tensor::from_inner);
         with_unit_gradient(losses, lists.scores.clone(), gradient, lists.mask.clone())
     }

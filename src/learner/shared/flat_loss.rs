@@ -59,7 +59,7 @@ impl FlatLoss {
             let leaf = batch.scores(scores, self.dtype, &device).require_grad();
             let output = batch.loss(loss, leaf.clone());
             losses.push(number(&output));
-            // A loss that does not depend on the scores leaves no gradient.
+            // The scores have no gradient if the loss depends only on other learned values.
             let Some(found) = leaf.grad(&output.backward()) else { continue };
             batch.padding.scatter(found, &mut gradient);
         }
