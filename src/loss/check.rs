@@ -36,13 +36,12 @@ pub fn check_lists<T: Copy + Into<f64>>(
     let counts = |place: usize| mask.is_none_or(|mask| mask[place]);
     let mut places = scores.iter().zip(labels).enumerate().filter(|(place, _)| counts(*place));
     places.try_for_each(|(place, (&score, &label))| {
-        check_document(about, "label", [place / documents, place % documents], score.into(), label.into())
+        check_document(about, "label", [place / documents, place % documents], [score.into(), label.into()])
     })
 }
 
-type Checked = Result<(), LossError>;
-
-fn check_document(about: &About<'_>, what: &'static str, at: [usize; 2], found: f64, label: f64) -> Checked {
+fn check_document(about: &About<'_>, what: &'static str, at: [usize; 2], numbers: [f64; 2]) -> Result<(), LossError> {
+    let [found, label] = numbers;
     if !found.is_finite() {
         return Err(LossError::Score { query: at[0], document: at[1], found });
     }
@@ -83,7 +82,7 @@ fn check_documents(about: &About<'_>, what: &'static str, lists: &Lists) -> Resu
     let (scores, labels, padded) = (lists.scores.to_data(), lists.labels.to_data(), lists.padded.to_data());
     let places = scores.iter::<f64>().zip(labels.iter::<f64>()).zip(padded.iter::<bool>()).enumerate();
     places.filter(|(_, (_, padded))| !padded).try_for_each(|(place, ((score, label), _))| {
-        check_document(about, what, [lists.number(place / documents), place % documents], score, label)
+        check_document(about, what, [lists.number(place / documents), place % documents], [score, label])
     })
 }
 

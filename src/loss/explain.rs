@@ -77,12 +77,11 @@ pub fn explain_taught(
         return Err(LossError::Type { found: dtype });
     }
     let device = device.clone().autodiff();
-    let shape = [1, scores.len()];
-    let scores = TensorData::new(scores.to_vec(), shape);
+    let scores = TensorData::new(scores.to_vec(), [1, labels.len()]);
     let scores = Tensor::<2>::from_data(scores, (&device, dtype)).require_grad();
     let lists = Lists::of_one(scores.clone(), labels, teacher);
     check_values(&loss.about(), &lists)?;
-    let learnable = loss.learnable(&loss.about().read(&lists)).into_data().iter::<bool>().all(|found| found);
+    let learnable = lists.are_learnable(loss);
     let output = loss.forward_lists(&lists, Reduction::Sum);
     let value: f64 = output.to_data().iter::<f64>().sum();
     let grad = scores.grad(&output.backward());

@@ -262,6 +262,11 @@ impl Lists {
         }
     }
 
+    /// Returns whether every list can give a gradient, which is read back from the device.
+    pub(super) fn are_learnable<L: RankingLoss + ?Sized>(&self, loss: &L) -> bool {
+        loss.learnable(&loss.about().read(self)).into_data().iter::<bool>().all(|found| found)
+    }
+
     /// Checks that a loss accepts the lists, without reading a tensor back from the device.
     pub(super) fn check_for(&self, about: &About<'_>) -> Result<(), LossError> {
         if self.document_weights.is_some() {
@@ -309,7 +314,7 @@ pub(crate) fn idle_queries<L: RankingLoss + ?Sized>(
     offsets: &[usize],
 ) -> Result<Vec<usize>, LossError> {
     check_offsets(labels.len(), offsets)?;
-    let (device, about) = (crate::device::host(), loss.about());
+    let device = crate::device::host();
     let learnable = |range: &[usize]| {
         let range = range[0]..range[1];
         if range.is_empty() {
@@ -317,8 +322,7 @@ pub(crate) fn idle_queries<L: RankingLoss + ?Sized>(
         }
         let scores = Tensor::<2>::zeros([1, range.len()], &device);
         let teacher = (!teacher.is_empty()).then(|| &teacher[range.clone()]);
-        let lists = Lists::of_one(scores, &labels[range.clone()], teacher);
-        loss.learnable(&about.read(&lists)).into_data().iter::<bool>().all(|found| found)
+        Lists::of_one(scores, &labels[range.clone()], teacher).are_learnable(loss)
     };
     Ok(offsets.windows(2).enumerate().filter(|(_, range)| !learnable(range)).map(|(query, _)| query).collect())
 }

@@ -81,11 +81,10 @@ impl ExpectedRanks {
     ) -> Tensor<2> {
         let (scores, mask) = (self.lists.scores.clone(), self.lists.mask.clone());
         let [batch, n] = scores.dims();
-        let longest = self.lists.longest();
-        let k = k.filter(|&k| k < longest);
+        let k = k.filter(|&k| k < self.lists.longest());
         if self.may_use_exponentials(k)
             && let Some(discount) = self.discount(f, k)
-            && let Some(fit) = discount.fit(longest, scores.dtype())
+            && let Some(fit) = discount.fit(self.lists.longest(), scores.dtype())
         {
             let expectation = AboveExpectation { noise: self.noise(), terms: fit.terms.clone(), above };
             return above_expectation(scores, a, b, mask, &expectation);
