@@ -69,8 +69,7 @@ impl ExpectedRanks {
     }
 
     /// Returns `a_x E[f(R_x) (b_x + sum of b_y over y above x)]`, or `a_x E[f(R_x) prod of (1 - b_y) over y above x]`,
-    /// as
-    /// `above` says, within the cut-off `k`, `[batch, documents]`.
+    /// as `above` says, within the cut-off `k`, `[batch, documents]`.
     pub(crate) fn over_those_above(
         &self,
         above: Above,
